@@ -113,7 +113,7 @@ pub use pack::PackImport;
 pub(crate) use pack::PackOptions;
 pub use profile::{Profile, ProfileValue};
 pub use projects::NamespaceSet;
-pub(crate) use projects::is_in_repository;
+pub(crate) use projects::{is_in_repository, is_part_of_repository};
 #[cfg(feature = "scale")]
 pub(crate) use queue::{JobOutcome, QueueWorker, ShardFiles, WorkQueue};
 pub use remember::Remembered;

@@ -1,12 +1,14 @@
 //! Projects and their namespaces: the namespaces of memories, the namespaces that a caller can access, and the names of
 //! projects.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use super::{ApiError, Memories};
 use crate::memory::{Audience, Namespace};
 use crate::pipeline::{self, ProjectAlias, ProjectMerge, project_at};
-use crate::project::Machine;
+use crate::project::{Machine, ShippedLogs};
 use crate::store::{Filter, NamespaceSubtree, Project};
 
 /// The namespaces that a caller can read and write; all others are treated as if they did not exist.
@@ -215,6 +217,11 @@ impl Memories {
 /// Whether a folder of this machine is in a repository.
 pub(crate) fn is_in_repository(folder: &str) -> bool {
     Machine::this().sight_path(folder).is_some_and(|sighting| sighting.root.is_some())
+}
+
+/// Whether a file, or a file in a folder, is part of a repository, so that anybody may have written it.
+pub(crate) fn is_part_of_repository(path: &Path) -> bool {
+    ShippedLogs::on_this_machine().origin_of(path).is_some()
 }
 
 const PROJECTS: &str = "work with projects";

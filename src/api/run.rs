@@ -237,7 +237,12 @@ impl Memories {
     }
 
     pub(super) fn budget_of(&self, model: &Model) -> Result<Budget, ApiError> {
-        budget(&self.config, &model.extractor().label(), model.price, self.ledger(EXTRACT)?)
+        let label = model.extractor().label();
+        // The rules cost nothing, so no limit applies to them.
+        if model.name().is_none() {
+            return Ok(Budget::new(Limits::default(), None, &label)?);
+        }
+        budget(&self.config, &label, model.price, self.ledger(EXTRACT)?)
     }
 
     /// Returns the options of a run, including those that the settings define for all runs.

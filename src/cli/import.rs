@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::api::{
     AuditChannel, Change, ConsolidatedImport, Decision, Exported, ExportedTask, FileImport, ImportChanges, ImportEvent,
-    ImportOptions, ImportOutcome, ImportReport, Memories, PackImport, PackOptions, ReviewPolicy, markdown,
+    ImportOptions, ImportOutcome, ImportReport, Memories, PackImport, PackOptions, ReviewPolicy, is_part_of_repository,
+    markdown, on_one_line,
 };
 
 use crate::config::Config;
@@ -150,13 +151,16 @@ fn open(config: Config, is_rehearsal: bool) -> anyhow::Result<Memories> {
 }
 
 /// Offers to import `MEMORY.md` and daily notes of the working directory, once for each folder, if a person can be asked.
+/// Notes that are part of a repository, which anybody may have written, and links are not offered.
 pub(super) fn offer_notes(context: &Context<'_>) -> anyhow::Result<()> {
     if !can_ask() || context.out.is_json() {
         return Ok(());
     }
     let folder = std::env::current_dir().context("cannot read the working directory")?;
-    let notes: Vec<PathBuf> =
-        [folder.join("MEMORY.md"), folder.join("memory")].into_iter().filter(|path| holds_notes(path)).collect();
+    let notes: Vec<PathBuf> = [folder.join("MEMORY.md"), folder.join("memory")]
+        .into_iter()
+        .filter(|path| is_own(path) && holds_notes(path))
+        .collect();
     let asked = context.global.folders()?.state.join("notes-offered");
     let before = std::fs::read_to_string(&asked).unwrap_or_default();
     let name = folder.display().to_string();
@@ -172,6 +176,10 @@ pub(super) fn offer_notes(context: &Context<'_>) -> anyhow::Result<()> {
         run(&arguments(&paths.iter().map(AsRef::as_ref).collect::<Vec<_>>())?, context)?;
     }
     Ok(())
+}
+
+fn is_own(path: &Path) -> bool {
+    !path.is_symlink() && !is_part_of_repository(path)
 }
 
 /// Returns whether a path is a file of notes, or a folder with `MEMORY.md` or daily notes.
@@ -199,7 +207,7 @@ fn print_event(event: &ImportEvent<'_>, is_rehearsal: bool, out: &Printer) -> st
         ImportEvent::Denied(path) => {
             out.note(format_args!("{}: not read, because the setting guard.deny excludes it", path.display()));
         }
-        ImportEvent::Warning(text) => out.warn(text),
+        ImportEvent::Warning(text) => out.warn(on_one_line(text)),
         ImportEvent::Stored(file) => return print_file(file, is_rehearsal, out),
         ImportEvent::Pack(path, pack) => return print_pack(path, pack, is_rehearsal, out),
     }

@@ -1,7 +1,7 @@
 //! `list`: lists memories by their properties, and defines the filters that other commands share.
 
 use crate::api::{
-    Filter, Memories, NamespaceSubtree, Order, Query, is_in_repository, unit_confidence, unit_importance,
+    Filter, Memories, NamespaceSet, NamespaceSubtree, Order, Query, is_in_repository, unit_confidence, unit_importance,
 };
 use crate::memory::{Memory, MemoryType, Namespace, Scope, Status};
 
@@ -158,25 +158,47 @@ impl Selection {
 }
 
 /// Returns `filter`, restricted to the project of the working directory, its team and the global namespace if no
-/// namespace is given and the folder belongs to a known project. A note on standard error reports this, and also that
-/// nothing is restricted because no log of the repository was read.
+/// namespace is given and the folder belongs to a project. A note on standard error reports this.
 pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Printer) -> anyhow::Result<Filter> {
     if !filter.namespaces.is_empty() {
         return Ok(filter);
     }
-    let Some(project) = project_of_folder(memories)? else {
-        let folder = std::env::current_dir().context("cannot read the working directory")?;
-        if folder.to_str().is_some_and(is_in_repository) {
-            out.note("this project has no memories yet, so the command searches all projects");
-        }
-        return Ok(filter);
-    };
-    let reach = memories.reach_of(project.clone())?;
-    let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
-    out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));
+    let Some(ProjectReach { project, reach, is_known }) = reach_of_folder(memories)? else { return Ok(filter) };
+    if is_known {
+        let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
+        out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));
+    } else {
+        out.note("this project has no memories yet; --everywhere covers all projects");
+    }
     let others = reach.as_slice().iter().skip(1).cloned().map(NamespaceSubtree::Exactly);
     let namespaces = std::iter::once(NamespaceSubtree::Under(project)).chain(others).collect();
     Ok(Filter { namespaces, ..filter })
+}
+
+/// The namespaces that commands in a folder read.
+pub(crate) struct ProjectReach {
+    pub(crate) project: Namespace,
+    /// The project, its team and the global namespace.
+    pub(crate) reach: NamespaceSet,
+    /// Whether the project has memories, or a log of it was read.
+    is_known: bool,
+}
+
+/// Returns what commands in the working directory read; `None` if the folder is in no repository and belongs to no project
+/// of which a log was read.
+pub(crate) fn reach_of_folder(memories: &Memories) -> anyhow::Result<Option<ProjectReach>> {
+    let folder = std::env::current_dir().context("cannot read the working directory")?;
+    let known = project_of_folder(memories)?;
+    let is_known = known.is_some();
+    // A new clone must not show the memories of other projects, because agents call these commands, too.
+    let project = match (known, folder.to_str().filter(|folder| is_in_repository(folder))) {
+        (Some(known), _) => Some(known),
+        (None, Some(folder)) => memories.known_namespace_of(folder)?,
+        (None, None) => None,
+    };
+    let reach =
+        project.map(|project| Ok::<_, anyhow::Error>((memories.reach_of(project.clone())?, project))).transpose()?;
+    Ok(reach.map(|(reach, project)| ProjectReach { project, reach, is_known }))
 }
 
 /// Returns the project of the working directory, if a log of that project was read.

@@ -5,12 +5,12 @@ use std::fmt::Display;
 use std::io;
 use std::ops::Add;
 
-use crate::api::{Change, Decision, Failure, Files, Memories, Plan, SelectionCounts, Summary};
+use crate::api::{Change, Decision, Failure, Files, Memories, Plan, SelectionCounts, Summary, on_one_line};
 use crate::memory::{Evidence, MemoryId, Namespace};
 use serde_json::json;
 use transcripts::TimeSource;
 
-use super::list::project_of_folder;
+use super::list::{ProjectReach, reach_of_folder};
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
 /// Number of changes that are shown; further changes are only counted, and `memory list` shows them all.
@@ -89,11 +89,13 @@ impl<'a> RunReporter<'a> {
         }
         self.repeated.insert(failure.why.clone(), 0);
         // Many errors already contain the path of the file; printing it twice would only hide the reason.
-        if failure.why.contains(&failure.what) {
-            self.out.error_text(&failure.why);
+        let text = if failure.why.contains(&failure.what) {
+            failure.why.clone()
         } else {
-            self.out.error_text(&format!("{}: {}", failure.what, failure.why));
-        }
+            format!("{}: {}", failure.what, failure.why)
+        };
+        // A line break in the name of a file must not look like the output of the run.
+        self.out.error_text(&on_one_line(&text));
     }
 
     /// Prints the quote for the text that a change replaces, so that the old and new quotes can be compared.
@@ -118,9 +120,8 @@ impl<'a> RunReporter<'a> {
     /// an option.
     fn list_command(&self) -> &'static str {
         // The hint is optional; if the database cannot be read, the run has already reported this.
-        let project = project_of_folder(self.memories).ok().flatten();
-        let reach = project.and_then(|project| Some((self.memories.reach_of(project.clone()).ok()?, project)));
-        let is_elsewhere = reach.is_some_and(|(reach, project)| {
+        let reach = reach_of_folder(self.memories).ok().flatten();
+        let is_elsewhere = reach.is_some_and(|ProjectReach { project, reach, .. }| {
             let is_listed = |one: &Namespace| reach.contains(one) || one.parts().starts_with(project.parts());
             !self.namespaces.iter().all(is_listed)
         });

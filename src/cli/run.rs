@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::{
     AuditChannel, Basis, DEFAULT_MODEL, Event, Maintenance, Memories, Model, RereadPolicy, RunEstimate, RunId,
-    RunRequest, Selection, Sources, Summary, denied_paths, logins, named_project, path_patterns,
+    RunRequest, Selection, Sources, Summary, denied_paths, logins, named_project, on_one_line, path_patterns,
 };
 use crate::config::{Config, ExtractorChoice, Partial};
 use anyhow::{Context as _, anyhow, ensure};
@@ -402,7 +402,7 @@ fn follow(event: &Event<'_>, bar: &ProgressBar, out: &Printer, reporter: &mut Ru
         Event::Detail(text) => bar.suspend(|| out.detail(text)),
         Event::Consolidated(plan) => bar.suspend(|| reporter.print_changes(plan)),
         Event::Batch(text) => bar.suspend(|| out.note(text)),
-        Event::Warning(text) => bar.suspend(|| out.warn(text)),
+        Event::Warning(text) => bar.suspend(|| out.warn(on_one_line(text))),
         Event::Failure(failure) => bar.suspend(|| reporter.print_failure(failure)),
     }
 }

@@ -84,7 +84,10 @@ impl Sources {
     /// Returns all logs. A log that is both specified on the command line and found in a known folder is returned only
     /// once.
     pub(super) fn discover(&self) -> Result<Vec<Found>, IngestError> {
-        let mut found = ingest::discover(&self.paths)?;
+        // A link belongs to the project of the file to which it points: a repository may contain links to files elsewhere.
+        let target = |path: &PathBuf| path.canonicalize().ok().filter(|_| path.is_symlink());
+        let paths: Vec<PathBuf> = self.paths.iter().map(|path| target(path).unwrap_or_else(|| path.clone())).collect();
+        let mut found = ingest::discover(&paths)?;
         let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
         found.extend(self.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
         Ok(found)

@@ -518,20 +518,27 @@ fn within(desk: &Desk, folder: &str, args: &[&str]) -> Told {
 }
 
 #[test]
-fn a_repository_without_memories_says_that_all_projects_are_searched() {
+fn a_repository_without_memories_shows_nothing_of_other_projects() {
     let desk = Desk::new();
     desk.repository("new", None);
     desk.write("plain/a.txt", "");
     assert_eq!(desk.run(&["remember", "The shop sells quince jam.", "--namespace", "project/shop"]).code, 0);
-    let note = "this project has no memories yet, so the command searches all projects";
+    assert_eq!(desk.run(&["remember", "I like quince tea.", "--namespace", "global"]).code, 0);
+    let note = "this project has no memories yet; --everywhere covers all projects";
     for args in [&["search", "quince"][..], &["search", "quince", "--json"], &["memory", "list"]] {
         let found = within(&desk, "new", args);
-        assert!(found.code == 0 && found.out.contains("quince") && found.err.contains(note), "{args:?} {found:?}");
+        assert!(
+            found.out.contains("tea") && !found.out.contains("jam") && found.err.contains(note),
+            "{args:?} {found:?}"
+        );
         let everywhere = within(&desk, "new", &[args, &["--everywhere"]].concat());
-        assert!(everywhere.out.contains("quince") && !everywhere.err.contains(note), "{everywhere:?}");
+        assert!(everywhere.out.contains("jam") && !everywhere.err.contains(note), "{everywhere:?}");
         let outside = within(&desk, "plain", args);
-        assert!(outside.out.contains("quince") && !outside.err.contains(note), "{outside:?}");
+        assert!(outside.out.contains("jam") && !outside.err.contains(note), "{outside:?}");
     }
+    let forgotten = within(&desk, "new", &["memory", "forget", "--category", "fact", "--yes"]);
+    assert!(!forgotten.out.contains("jam"), "{forgotten:?}");
+    assert!(within(&desk, "new", &["memory", "list", "--everywhere"]).out.contains("jam"));
     assert_eq!(within(&desk, "new", &["remember", "This project sells tea."]).code, 0);
     let own = within(&desk, "new", &["search", "tea"]);
     assert!(own.err.contains("only memories of project/new") && !own.err.contains(note), "{own:?}");
