@@ -163,7 +163,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
     if !filter.namespaces.is_empty() {
         return Ok(filter);
     }
-    let Some(ProjectReach { project, reach, is_known }) = reach_of_folder(memories)? else { return Ok(filter) };
+    let Some(FolderScope { project, reach, is_known }) = reach_of_folder(memories)? else { return Ok(filter) };
     if is_known {
         let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
         out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));
@@ -176,7 +176,7 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
 }
 
 /// The namespaces that commands in a folder read.
-pub(crate) struct ProjectReach {
+pub(crate) struct FolderScope {
     pub(crate) project: Namespace,
     /// The project, its team and the global namespace.
     pub(crate) reach: NamespaceSet,
@@ -186,7 +186,7 @@ pub(crate) struct ProjectReach {
 
 /// Returns what commands in the working directory read; `None` if the folder is in no repository and belongs to no project
 /// of which a log was read.
-pub(crate) fn reach_of_folder(memories: &Memories) -> anyhow::Result<Option<ProjectReach>> {
+pub(crate) fn reach_of_folder(memories: &Memories) -> anyhow::Result<Option<FolderScope>> {
     let folder = std::env::current_dir().context("cannot read the working directory")?;
     let known = project_of_folder(memories)?;
     let is_known = known.is_some();
@@ -198,7 +198,7 @@ pub(crate) fn reach_of_folder(memories: &Memories) -> anyhow::Result<Option<Proj
     };
     let reach =
         project.map(|project| Ok::<_, anyhow::Error>((memories.reach_of(project.clone())?, project))).transpose()?;
-    Ok(reach.map(|(reach, project)| ProjectReach { project, reach, is_known }))
+    Ok(reach.map(|(reach, project)| FolderScope { project, reach, is_known }))
 }
 
 /// Returns the project of the working directory, if a log of that project was read.

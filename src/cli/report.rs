@@ -10,7 +10,7 @@ use crate::memory::{Evidence, MemoryId, Namespace};
 use serde_json::json;
 use transcripts::TimeSource;
 
-use super::list::{ProjectReach, reach_of_folder};
+use super::list::{FolderScope, reach_of_folder};
 use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, one_line};
 
 /// Number of changes that are shown; further changes are only counted, and `memory list` shows them all.
@@ -121,7 +121,7 @@ impl<'a> RunReporter<'a> {
     fn list_command(&self) -> &'static str {
         // The hint is optional; if the database cannot be read, the run has already reported this.
         let reach = reach_of_folder(self.memories).ok().flatten();
-        let is_elsewhere = reach.is_some_and(|ProjectReach { project, reach, .. }| {
+        let is_elsewhere = reach.is_some_and(|FolderScope { project, reach, .. }| {
             let is_listed = |one: &Namespace| reach.contains(one) || one.parts().starts_with(project.parts());
             !self.namespaces.iter().all(is_listed)
         });

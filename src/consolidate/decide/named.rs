@@ -259,8 +259,10 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
         return None;
     }
     let ruling = oppose(&case, &known, "they cannot both be true");
-    // A model that sees the days and still does not say which claim is true leaves that to a person.
-    if case.turn.is_none() && !ruling.born_superseded && !ruling.pending {
+    // A model that sees the days and still does not say which claim is true leaves that to a person, unless both claims
+    // give the value of one attribute, of which the later value is true.
+    let is_one_attribute = opposed.iter().all(|(met, ..)| case.view.same_key(&met.view));
+    if case.turn.is_none() && !is_one_attribute && !ruling.born_superseded && !ruling.pending {
         let reason = "they cannot both be true; it is unclear which one is true".to_owned();
         return Some(Ruling { conflict: Some(Conflict::Conflict), pending: true, also: Vec::new(), reason, ..ruling });
     }
