@@ -160,7 +160,7 @@ impl Context<'_> {
     pub(crate) fn memories(&self) -> anyhow::Result<Memories> {
         let path = self.settings()?.db.value;
         // A command that needs a memory or a run must not create an empty database.
-        anyhow::ensure!(path.exists(), "{}", no_memories(&path));
+        anyhow::ensure!(is_there(&path)?, "{}", no_memories(&path));
         self.memories_with(Partial::default())
     }
 
@@ -194,7 +194,7 @@ impl Context<'_> {
     pub(crate) fn memories_if_any(&self) -> anyhow::Result<Option<Memories>> {
         let config = self.settings()?;
         // SQLite would create the file on opening, but reading must not leave an empty database behind.
-        if !config.db.value.exists() {
+        if !is_there(&config.db.value)? {
             return Ok(None);
         }
         // Without a working directory, there is nothing to compare results with.
@@ -232,6 +232,11 @@ const LIKE_NAME: f64 = 0.6;
 /// Returns the message to print if there is no database at `path`.
 pub(crate) fn no_memories(path: &Path) -> String {
     format!("no memories yet: {} does not exist; `afterthought run PATH` creates it", path.display())
+}
+
+/// Whether a file exists; a folder that may not be read is an error, because the file may be in it.
+pub(crate) fn is_there(path: &Path) -> anyhow::Result<bool> {
+    path.try_exists().with_context(|| format!("cannot read {}; check the permissions of its folders", path.display()))
 }
 
 /// Returns an error if `path` is not a folder.

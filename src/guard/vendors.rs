@@ -422,10 +422,10 @@ fn is_mixed(run: &[u8]) -> bool {
 /// Number of bytes in a key pair of Ed25519, which wallets write as a list of numbers.
 const KEY_BYTES: usize = 64;
 
-/// Number of groups of six digits in a recovery key of BitLocker.
+/// Number of groups of six digits in a recovery key of `BitLocker`.
 const DIGIT_GROUPS: usize = 8;
 
-/// Returns the recovery keys of BitLocker.
+/// Returns the recovery keys of `BitLocker`.
 pub(super) fn digit_keys(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let is_group = |at: usize| bytes.get(at..at + 6).is_some_and(|group| group.iter().all(u8::is_ascii_digit));

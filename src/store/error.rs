@@ -236,7 +236,7 @@ pub enum StoreError {
         candidates: String,
     },
     /// No run has this id.
-    #[error("no run has an id like {id}; see `afterthought runs list`")]
+    #[error("no run, or more than one, has an id like {id}; copy the id from `afterthought runs list`")]
     UnknownRun {
         /// The ID as specified by the user.
         id: String,

@@ -324,7 +324,7 @@ const ROWS: &[Row] = &[
         prepare: nothing,
         args: &["undo", "abcdef12"],
         code: 2,
-        told: "error: no run has an id like abcdef12; see `afterthought runs list`",
+        told: "error: no run, or more than one, has an id like abcdef12; copy the id from `afterthought runs list`",
     },
     Row {
         name: "unknown category",

@@ -296,3 +296,48 @@ fn a_change_in_a_chat_is_one_memory_and_not_also_a_quotation() {
     let text = "Tom moved from Leeds to Bristol in the week of 2026-05-18.";
     assert_eq!(desk.memories(), [("active".to_owned(), text.to_owned())]);
 }
+
+#[test]
+fn what_was_refined_and_then_forgotten_can_be_remembered_again() {
+    let desk = Desk::new();
+    good(&desk, &["remember", "The shop deploys with Nomad."]);
+    good(&desk, &["remember", "The shop deploys with Nomad in three regions."]);
+    // The memory with more detail says it, so it gets the tag.
+    good(&desk, &["remember", "The shop deploys with Nomad.", "--tag", "infra"]);
+    assert_eq!(desk.json(&["search", "Nomad", "--tag", "infra"]).len(), 1);
+    good(&desk, &["memory", "forget", &id_of(&desk, "regions")]);
+    assert!(active(&desk).is_empty());
+    good(&desk, &["remember", "The shop deploys with Nomad."]);
+    assert_eq!(active(&desk), ["The shop deploys with Nomad."]);
+}
+
+#[test]
+fn without_the_link_a_superseded_memory_is_active_again() {
+    let desk = Desk::new();
+    for text in ["We use yarn for the shop.", "We use npm for the till.", "Package manager of the clinic is pnpm."] {
+        good(&desk, &["remember", text]);
+    }
+    let (yarn, npm, pnpm) = (id_of(&desk, "yarn"), id_of(&desk, "npm for"), id_of(&desk, "pnpm"));
+    good(&desk, &["memory", "relate", &pnpm, "supersedes", &yarn]);
+    good(&desk, &["memory", "relate", &npm, "supersedes", &yarn]);
+    good(&desk, &["memory", "relate", &pnpm, "supersedes", &yarn, "--off"]);
+    assert_eq!(active(&desk).len(), 2, "another memory still supersedes it");
+    let told = good(&desk, &["memory", "relate", &npm, "supersedes", &yarn, "--off"]);
+    assert!(told.err.contains("is active again, because no other memory supersedes it"), "{told:?}");
+    assert_eq!(active(&desk).len(), 3);
+}
+
+#[test]
+fn a_correction_by_hand_outlives_what_was_said_before_it_and_states_only_what_it_says() {
+    let desk = Desk::new();
+    desk.write("a.json", chat("01-05", "I live in Bergen."));
+    good(&desk, &["run", "-q", "a.json"]);
+    good(&desk, &["memory", "update", &id_of(&desk, "Bergen"), "--content", "The user lives in Trondheim."]);
+    desk.write("b.json", chat("02-05", "I live in Bergen."));
+    good(&desk, &["run", "-q", "b.json"]);
+    assert_eq!(active(&desk), ["The user lives in Trondheim."]);
+    let id = id_of(&desk, "Trondheim");
+    good(&desk, &["memory", "update", &id, "--content", "The user no longer lives in Trondheim."]);
+    let memory = desk.json(&["memory", "show", &id]).remove(0);
+    assert!(!memory.to_string().contains("\"value\":\"Trondheim\""), "{memory}");
+}
