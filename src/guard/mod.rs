@@ -5,8 +5,7 @@
 //! `secrets` is the table of all other secrets, and `scan` finds both. `values` and `named` judge the value after a
 //! name such as `PASSWORD=`, `near` judges values near a word for a secret, `compound` reads names of several words,
 //! `veiled` finds secrets that marks interrupt, `encoded` finds secrets in base64 and similar codes, and `mnemonic` finds
-//! the recovery phrases of wallets. `pii` finds
-//! personal data. `steering` and `orders` find instructions to the program.
+//! the recovery phrases of wallets. `pii` finds personal data. `steering` and `orders` find instructions to the program.
 
 mod broken;
 mod chat;
