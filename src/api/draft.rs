@@ -216,8 +216,8 @@ impl MemoryChange {
 /// `content` says that it no longer applies.
 fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
     if content.contains(value) {
-        let (now, before) = (Features::of(content), Features::of(former));
-        let still_applies = now.polarity == before.polarity && now.cue == before.cue && phrases(content).is_empty();
+        let is_turned = Features::of(content).polarity != Features::of(former).polarity;
+        let still_applies = !is_turned && phrases(content).len() <= phrases(former).len();
         return still_applies.then(|| value.to_owned());
     }
     let (before, after) = former.split_once(value)?;

@@ -310,7 +310,7 @@ impl Memories {
         }
         self.refuse_unreviewed(author)?;
         let mut claim = change.applied_to(&before.claim);
-        if claim.value != before.claim.value {
+        if before.status == Status::Active && is_another_value(&before.claim, &claim) {
             // The former value was said in a log, but this one is stated now, so no earlier statement replaces it.
             claim.valid_from = Some(Timestamp::now());
         }
@@ -425,23 +425,30 @@ impl Memories {
         })
     }
 
-    /// Removes a link, and returns whether it existed. A memory that no other memory supersedes becomes active again.
+    /// Removes a link, and returns whether it existed. A memory that no other memory supersedes or refines becomes active
+    /// again; forgotten memories do not count.
     ///
     /// # Errors
     /// [`ApiError`] if either memory does not exist, or the change cannot be written.
     pub fn unrelate(&self, from: &str, relation_type: RelationType, to: &str) -> Result<bool, ApiError> {
-        let (from, to) = (self.resolve(from)?.id, self.resolve(to)?.id);
+        let (from, to) = (self.resolve(from)?.id, self.resolve(to)?);
+        let may_restore = relation_type == RelationType::Supersedes && to.status == Status::Superseded;
+        if may_restore {
+            self.check_maintainer([&to.namespace], Author::Person)?;
+        }
+        let to = to.id;
         let unrelate = |writer: &Writer<'_>| {
             let existed = writer.unrelate(&from, relation_type, &to)?;
-            let replaces = |link: &Relation| {
-                link.to == to && matches!(link.relation_type, RelationType::Supersedes | RelationType::Refines)
-            };
-            if existed
-                && relation_type == RelationType::Supersedes
-                && writer.memory(&to)?.status == Status::Superseded
-                && !writer.relations(&to)?.iter().any(replaces)
-            {
+            let mut replaced = false;
+            for link in writer.relations(&to)?.iter().filter(|link| link.to == to) {
+                let replaces = matches!(link.relation_type, RelationType::Supersedes | RelationType::Refines);
+                replaced |= replaces && writer.memory(&link.from)?.status != Status::Forgotten;
+            }
+            if existed && may_restore && !replaced {
                 writer.restore(&to, Some(Author::Person.by().into()))?;
+                // The person has decided to keep both, so their former conflict must not return to the inbox.
+                writer.unrelate(&from, RelationType::Contradicts, &to)?;
+                writer.unrelate(&to, RelationType::Contradicts, &from)?;
             }
             Ok(existed)
         };
@@ -511,6 +518,19 @@ fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
         ("expires", before.expires_at != after.expires_at),
     ];
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// Whether a changed claim has another value, or none, rather than another spelling of its value.
+fn is_another_value(before: &Claim, after: &Claim) -> bool {
+    let Some(old) = &before.value else { return false };
+    after.value.as_ref().is_none_or(|new| {
+        let (old, new) = (caseless(old), caseless(new));
+        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| pairs.take_while(|(a, b)| a == b).count();
+        let first = same(&mut old.chars().zip(new.chars()));
+        let last = same(&mut old.chars().rev().zip(new.chars().rev()));
+        let longest = old.chars().count().max(new.chars().count());
+        old != new && (longest < 5 || first + last + 2 < longest)
+    })
 }
 
 /// Whether `content` still has every word of `text` in some form, apart from insignificant words.

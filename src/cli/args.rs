@@ -236,7 +236,10 @@ pub(crate) fn no_memories(path: &Path) -> String {
 
 /// Whether a file exists; a folder that may not be read is an error, because the file may be in it.
 pub(crate) fn is_there(path: &Path) -> anyhow::Result<bool> {
-    path.try_exists().with_context(|| format!("cannot read {}; check the permissions of its folders", path.display()))
+    match path.try_exists() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
+        found => found.with_context(|| format!("cannot read {}; check the permissions of its folders", path.display())),
+    }
 }
 
 /// Returns an error if `path` is not a folder.

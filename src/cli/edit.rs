@@ -95,7 +95,7 @@ pub(crate) struct RelateArgs {
     /// Reason, recorded with the link
     #[arg(long)]
     reason: Option<String>,
-    /// Remove the link
+    /// Remove the link; a memory that no other memory supersedes is active again
     #[arg(long)]
     off: bool,
 }

@@ -30,8 +30,9 @@ pub(super) fn line_start(text: &str, end: usize) -> Option<usize> {
     Some(end + near.len() - line.len())
 }
 
-/// The marks with which every line of a comment or a change begins.
-const LINE_MARKS: [&str; 7] = ["//", "#", "*", "--", ";", "+", "-"];
+/// The marks with which every line of a comment or an addition begins. The marks of items in a list are left out, because
+/// each item is a text of its own.
+const LINE_MARKS: [&str; 5] = ["//", "#", "--", ";", "+"];
 
 /// Returns `line` without the mark of a comment or a change, if the line before it, which ends at `end`, begins with the
 /// same mark.

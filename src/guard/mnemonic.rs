@@ -9,6 +9,9 @@ use bip39::Language;
 /// Number of words of the shortest phrase.
 const MIN_WORDS: usize = 12;
 
+/// Number of words of the longest run that is a phrase, or two of them, rather than the list itself.
+const MAX_WORDS: usize = 50;
+
 /// Minimum number of different words of a phrase. Random words rarely occur twice.
 const MIN_DIFFERENT: usize = 8;
 
@@ -36,12 +39,15 @@ pub(super) fn recovery_phrases(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the length of the spaces, line breaks and signs of a quotation with which `bytes` begin.
+/// Returns the length of what may stand between two words: spaces, line breaks, commas, and the numbers and marks of lists
+/// and quotations.
 fn gap(bytes: &[u8]) -> usize {
     let mut length = 0;
     loop {
         match &bytes[length..] {
-            [b' ' | b'\t' | b'\n' | b'\r' | b'>' | b'|', ..] => length += 1,
+            [b' ' | b'\t' | b'\n' | b'\r' | b'>' | b'|' | b',' | b'.' | b')' | b'"' | b'\'' | b'0'..=b'9', ..] => {
+                length += 1
+            }
             [b'\\', b'n' | b'r', ..] => length += 2,
             _ => return length,
         }
@@ -64,7 +70,7 @@ fn phrases(text: &str, words: &[Range<usize>]) -> Vec<Range<usize>> {
     });
     let runs = runs.filter(|(_, run)| run[0]).map(|(first, run)| &words[first..first + run.len()]);
     let is_phrase = |run: &&[Range<usize>]| {
-        run.len() >= MIN_WORDS
+        (MIN_WORDS..=MAX_WORDS).contains(&run.len())
             && run.iter().map(|word| &text[word.clone()]).collect::<BTreeSet<_>>().len() >= MIN_DIFFERENT
     };
     runs.filter(is_phrase).map(|run| run[0].start..run[run.len() - 1].end).collect()
@@ -84,8 +90,8 @@ mod tests {
     #[test]
     fn a_phrase_is_found_wherever_it_stands() {
         for count in [12, 15, 24] {
-            for gap in [" ", "\n", "\n> ", "  ", "\\n", "\r\n    "] {
-                for (before, after) in [("", ""), ("VALUE=", "\n"), ("- [ ] replace \"", "\" in"), ("见", "。")] {
+            for gap in [" ", "\n", "\n> ", "  ", "\\n", "\r\n    ", ", ", "\", \"", "\n3. "] {
+                for (before, after) in [("", ""), ("VALUE=", "\n"), ("- [ ] rotating \"", "\" in"), ("见", "。")] {
                     let text = format!("{before}{}{after}", phrase(count, gap));
                     let clean = Guard::default().redact(text.clone()).0.into_inner();
                     assert_eq!(clean, format!("{before}[redacted:recovery-words]{after}"), "{text}");
@@ -100,7 +106,7 @@ mod tests {
     fn other_lists_of_words_are_kept() {
         for text in [
             phrase(11, " ").as_str(),
-            &phrase(12, ", "),
+            &phrase(2048, "\n"),
             &"key ".repeat(40),
             "parser lexer token stream buffer reader writer cursor table index column schema query",
             "when you will need this you should ask them first about what they really want from you",

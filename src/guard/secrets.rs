@@ -147,7 +147,7 @@ const TOKEN_ROWS: &[Secret] = &[
     inner("url-password", &["://"], r#"://[^\s/?#:@"'<>`]{0,96}:(?P<secret>[^\s/"'<>`]+)@[A-Za-z0-9\[]"#, "postgres://app:{a16}@db.internal:5432/shop")
         .taking(Part::Group(is_credential_value)),
     // The password is broken over two lines. The number of a port, which an address on the next line may follow, is none.
-    inner("broken-url-password", &["://"], r#"://[^\s/?#:@"'<>`]{1,96}:(?P<secret>[^\s/"'<>`@]{0,128}[^\s/"'<>`@0-9\\][^\s/"'<>`@\\]{0,128}(?:\r?\n|(?:\\+r)?\\+n)[ \t>|│]{0,24}[^\s/"'<>`@]{1,128})@[A-Za-z0-9\[]"#,
+    inner("broken-url-password", &["://"], r#"://[^\s/?#:@"'<>`]{1,96}:(?P<secret>[^\s/"'<>`@]{0,128}[^\s/"'<>`@\x00-@\[\\\]^_{|}~][^\s/"'<>`@\\]{0,128}(?:\r?\n|(?:\\+r)?\\+n)[ \t>|│]{0,24}[^\s/"'<>`@]{1,128})@[A-Za-z0-9\[]"#,
         "postgres://app:{a8}\n  {a8}@db.internal:5432/shop").taking(Part::Group(is_credential_value)),
     inner("url-token", &["://"], r"://(?P<secret>[A-Za-z0-9_-]{20,})@[A-Za-z0-9]", "https://{a32}@git.internal/shop.git").taking(Part::Group(is_opaque)),
     inner("authorization", &["authorization"],

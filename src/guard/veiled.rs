@@ -103,8 +103,9 @@ impl Segment {
         }
         let has_hidden = marks.iter().any(|(_, mark)| *mark == Mark::Hidden);
         for one in secrets(&text) {
-            let inside = marks.iter().filter(|(at, _)| (one.range.start..one.range.end).contains(at));
-            let emphases = inside.filter(|(_, mark)| *mark == Mark::Emphasis).count();
+            let first_at = |end: usize| marks.partition_point(|(at, _)| *at < end);
+            let inside = &marks[first_at(one.range.start)..first_at(one.range.end)];
+            let emphases = inside.iter().filter(|(_, mark)| *mark == Mark::Emphasis).count();
             // A token contains no mark. A named value may contain an asterisk, but rarely a pair of them.
             let is_new = match emphases {
                 0 => has_hidden,

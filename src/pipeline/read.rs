@@ -84,10 +84,7 @@ impl Sources {
     /// Returns all logs. A log that is both specified on the command line and found in a known folder is returned only
     /// once.
     pub(super) fn discover(&self) -> Result<Vec<Found>, IngestError> {
-        // A link belongs to the project of the file to which it points: a repository may contain links to files elsewhere.
-        let target = |path: &PathBuf| path.canonicalize().ok().filter(|_| path.is_symlink());
-        let paths: Vec<PathBuf> = self.paths.iter().map(|path| target(path).unwrap_or_else(|| path.clone())).collect();
-        let mut found = ingest::discover(&paths)?;
+        let mut found = ingest::discover(&self.paths)?;
         let mut seen: HashSet<PathBuf> = found.iter().map(|one| true_path(&one.path)).collect();
         found.extend(self.found.iter().filter(|one| seen.insert(true_path(&one.path))).cloned());
         Ok(found)
@@ -172,7 +169,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn hand_over(&self, transcript: Transcript) -> Result<(), Closed> {
+    fn hand_over(&self, mut transcript: Transcript) -> Result<(), Closed> {
+        drop_times_ahead(&mut transcript);
         let (transcript, cleaned) = self.guard.clean_transcript(transcript);
         self.send(ReadEvent::Begun(None))?;
         self.send(ReadEvent::Transcript(Box::new(transcript), cleaned))?;
@@ -217,6 +215,9 @@ impl Reader {
     }
 
     fn read_whole(&self, path: PathBuf, named: bool) -> Result<(), Closed> {
+        // A log elsewhere does not become a part of a repository that contains a link to it.
+        let outside = self.shipped.as_ref().and_then(|shipped| shipped.target_outside(&path));
+        let path = outside.unwrap_or(path);
         match Logs::open(&path) {
             Ok(Logs::File(input)) => self.send_outcome(path, self.read_file(*input, named)),
             Ok(Logs::Folder(folder)) => self.read_folder(&folder, named),

@@ -83,6 +83,16 @@ impl ShippedLogs {
         places.find_map(|place| self.origin_of_place(&place)).filter(|_| !self.is_own(&target))
     }
 
+    /// Returns the file to which `path` points, if `path` is a link that is part of a repository and the file is not in
+    /// that repository.
+    pub(crate) fn target_outside(&self, path: &Path) -> Option<PathBuf> {
+        let path = std::path::absolute(path).ok().filter(|path| path.is_symlink())?;
+        let named = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        let SourceRepository { root, .. } = self.origin_of_place(&named)?;
+        let target = path.canonicalize().ok()?;
+        (!target.starts_with(root.canonicalize().ok()?)).then_some(target)
+    }
+
     fn origin_of_place(&self, place: &Path) -> Option<SourceRepository> {
         let is_folder = place.is_dir() && !place.is_symlink();
         let folder = if is_folder { place } else { place.parent()? };

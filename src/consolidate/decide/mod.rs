@@ -203,10 +203,12 @@ fn is_stated_again(case: &Case<'_>, known: &Known) -> bool {
 }
 
 /// Whether a replaced value is stated to be true after it was replaced, which means that the earlier state has
-/// returned. A memory that was replaced by a more detailed one has no end of its own.
+/// returned. A memory that was replaced by a more detailed one has no end of its own; only a person who writes it knows
+/// that it is true without the details.
 fn is_said_again(case: &Case<'_>, known: &Known) -> bool {
-    let ended = known.memory.claim.valid_to.unwrap_or(known.memory.updated_at);
-    case.when.at.is_some_and(|at| at > ended)
+    let is_by_hand = case.incoming.method == ExtractionMethod::Manual;
+    let ended = known.memory.claim.valid_to.or_else(|| is_by_hand.then_some(known.memory.updated_at));
+    case.when.at.zip(ended).is_some_and(|(at, ended)| at > ended)
 }
 
 const fn rank(status: Status) -> u8 {

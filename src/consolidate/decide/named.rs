@@ -261,7 +261,11 @@ fn against(case: &Case<'_>, met: &[Met<'_>]) -> Option<Ruling> {
     let ruling = oppose(&case, &known, "they cannot both be true");
     // A model that sees the days and still does not say which claim is true leaves that to a person, unless both claims
     // give the value of one attribute, of which the later value is true.
-    let is_one_attribute = opposed.iter().all(|(met, ..)| case.view.same_key(&met.view));
+    let has_value = |view: &View<'_>| view.claim.value.is_some();
+    let is_single = case.view.key.as_deref().is_some_and(|key| arity(key) != Arity::Many);
+    let is_one_attribute = is_single
+        && has_value(&case.view)
+        && opposed.iter().all(|(met, ..)| case.view.same_key(&met.view) && has_value(&met.view));
     if case.turn.is_none() && !is_one_attribute && !ruling.born_superseded && !ruling.pending {
         let reason = "they cannot both be true; it is unclear which one is true".to_owned();
         return Some(Ruling { conflict: Some(Conflict::Conflict), pending: true, also: Vec::new(), reason, ..ruling });

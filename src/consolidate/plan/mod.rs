@@ -184,8 +184,11 @@ fn joins_what_waits(ruling: &Ruling, known: &[Known]) -> bool {
 /// could make the user's words wait by writing them earlier in a log that is part of a repository.
 fn by_itself(ruling: Ruling, case: &CandidateContext, known: &[Known], now: Timestamp) -> Ruling {
     let active: Vec<Known> = known.iter().filter(|one| one.memory.status != Status::Pending).cloned().collect();
-    let alone = decide(&case.incoming, &active, &case.rejected, now).ruling;
-    let is_new = alone.decision == Decision::Add && !alone.pending && !alone.born_superseded;
+    let verdict = decide(&case.incoming, &active, &case.rejected, now);
+    // Whatever is related to the words may be why the same words wait.
+    let is_free = verdict.asks.is_empty() && !verdict.open;
+    let alone = verdict.ruling;
+    let is_new = is_free && alone.decision == Decision::Add && !alone.pending && !alone.born_superseded;
     let is_repeated = known.iter().any(|one| {
         Some(&one.memory.id) == ruling.target.as_ref() && is_covered(&case.incoming.candidate.evidence, &one.evidence)
     });
