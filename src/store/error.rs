@@ -169,7 +169,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no backup to restore.
-    #[error("there is no readable backup at {}; create one with `afterthought db backup FILE`", .path.display())]
+    #[error("there is no backup at {}; create one with `afterthought db backup FILE`", .path.display())]
     NoBackup {
         /// The path where the backup was expected.
         path: PathBuf,

@@ -20,7 +20,7 @@ use crate::consolidate::decide::named::{Ask, choose};
 use crate::consolidate::decide::part::{Left, is_one_statement, left_of};
 use crate::consolidate::decide::ruling::{Case, brings_nothing, is_covered, merge, more, oppose, same};
 use crate::consolidate::{Conflict, Decision, IncomingClaim, Known, Rejected, Ruling};
-use crate::memory::{ExtractionMethod, Status};
+use crate::memory::{Claim, ExtractionMethod, Status};
 use crate::text::normalise::comparable;
 
 /// The rules' decision about a candidate.
@@ -266,6 +266,8 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
     let left = |met: &&Met<'_>| match left_of(met.known, &met.view, &case.view) {
         Left::Unclear if met.view.same_key(&case.view) => Left::Nothing,
         Left::Nothing if !met.view.same_key(&case.view) && ends_one_of_several(&case.view, &met.view) => Left::Unclear,
+        // A joined memory may state its value a second time, as in "lives in Lyon. Moved from Oslo to Lyon."
+        Left::Claim(rest) if met.view.same_key(&case.view) && repeats_value(&rest, &met.view) => Left::Nothing,
         // When a claim ends, its details end with it, but another statement does not.
         Left::Unclear if is_end(met.paired.why) && is_one_statement(&met.known.memory.claim.content) => Left::Nothing,
         left => left,
@@ -287,6 +289,12 @@ fn with_rest(case: &Case<'_>, ruling: Ruling, opposed: &[&Met<'_>]) -> Ruling {
             ..ruling
         },
     }
+}
+
+/// Whether a part of a known claim states the value of that claim.
+fn repeats_value(part: &Claim, known: &View<'_>) -> bool {
+    let value = known.claim.value.as_deref().map(comparable).filter(|value| !value.is_empty());
+    value.is_some_and(|value| comparable(&part.content).contains(&value))
 }
 
 /// Returns the memories with one of `statuses` that have this relation, sorted by the number of shared words, highest

@@ -257,24 +257,20 @@ fn copy_into(conn: &Connection, fresh: &Path, keys: &Keys, version: Option<i64>)
 
 /// Opens a copy for reading, if this version of the program can read it.
 fn open_copy(path: &Path, keys: &Keys) -> Result<Connection, StoreError> {
-    let no_backup = || StoreError::NoBackup { path: path.to_owned() };
     if !path.exists() {
-        return Err(no_backup());
+        return Err(StoreError::NoBackup { path: path.to_owned() });
     }
     refuse_folder(path)?;
     let open = || -> Result<Connection, StoreError> {
         let conn = cipher::open(path, path, OpenFlags::SQLITE_OPEN_READ_ONLY, keys)?;
         let (found, known) = (schema_version(&conn)?, known_version());
         match found {
-            0 => Err(no_backup()),
+            0 => Err(StoreError::NotADatabase { path: path.to_owned() }),
             found if found > known => Err(StoreError::TooNew { path: path.to_owned(), found, known }),
             _ => Ok(conn),
         }
     };
-    open().map_err(|error| match error.at(path) {
-        StoreError::NotADatabase { .. } => no_backup(),
-        error => error,
-    })
+    open().map_err(|error| error.at(path))
 }
 
 /// Pages of an encrypted file cannot replace unencrypted pages, or vice versa.
