@@ -46,7 +46,7 @@ fn gap(bytes: &[u8]) -> usize {
     loop {
         match &bytes[length..] {
             [b' ' | b'\t' | b'\n' | b'\r' | b'>' | b'|' | b',' | b'.' | b')' | b'"' | b'\'' | b'0'..=b'9', ..] => {
-                length += 1
+                length += 1;
             }
             [b'\\', b'n' | b'r', ..] => length += 2,
             _ => return length,
