@@ -1,6 +1,7 @@
 //! Writes single memories: remember, update, pin and relate.
 
 use jiff::Timestamp;
+use strsim::levenshtein;
 use transcripts::{Message, Transcript};
 
 use super::draft::{
@@ -20,6 +21,10 @@ use crate::memory::{
 use crate::store::{AuditAction, AuditChannel, AuditLog, Database, Store, StoreError, Writer};
 use crate::text::normalise::{caseless, normalised_hash};
 use crate::text::person::{is_about_others, is_about_user};
+
+/// Minimum length of a value that may be misspelt, and the maximum number of wrong letters, in characters.
+const SPELT_CHARS: usize = 5;
+const MISSPELT_CHARS: usize = 2;
 
 /// Maximum number of memories about the same topic that are listed when a new one is stored.
 const MAX_NEAR: usize = 3;
@@ -439,12 +444,7 @@ impl Memories {
         let to = to.id;
         let unrelate = |writer: &Writer<'_>| {
             let existed = writer.unrelate(&from, relation_type, &to)?;
-            let mut replaced = false;
-            for link in writer.relations(&to)?.iter().filter(|link| link.to == to) {
-                let replaces = matches!(link.relation_type, RelationType::Supersedes | RelationType::Refines);
-                replaced |= replaces && writer.memory(&link.from)?.status != Status::Forgotten;
-            }
-            if existed && may_restore && !replaced {
+            if existed && may_restore && !is_replaced(writer, &to)? {
                 writer.restore(&to, Some(Author::Person.by().into()))?;
                 // The person has decided to keep both, so their former conflict must not return to the inbox.
                 writer.unrelate(&from, RelationType::Contradicts, &to)?;
@@ -520,16 +520,28 @@ fn differing(before: &Claim, after: &Claim) -> Vec<&'static str> {
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
+/// Whether a memory that is not forgotten supersedes or refines this one.
+fn is_replaced(writer: &Writer<'_>, id: &MemoryId) -> Result<bool, StoreError> {
+    let replaces = |link: &Relation| {
+        link.to == *id && matches!(link.relation_type, RelationType::Supersedes | RelationType::Refines)
+    };
+    for link in writer.relations(id)?.iter().filter(|link| replaces(link)) {
+        if writer.memory(&link.from)?.status != Status::Forgotten {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Whether a changed claim has another value, or none, rather than another spelling of its value.
 fn is_another_value(before: &Claim, after: &Claim) -> bool {
     let Some(old) = &before.value else { return false };
     after.value.as_ref().is_none_or(|new| {
         let (old, new) = (caseless(old), caseless(new));
-        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| pairs.take_while(|(a, b)| a == b).count();
-        let first = same(&mut old.chars().zip(new.chars()));
-        let last = same(&mut old.chars().rev().zip(new.chars().rev()));
-        let longest = old.chars().count().max(new.chars().count());
-        old != new && (longest < 5 || first + last + 2 < longest)
+        let digits = |text: &str| text.chars().filter(|c| c.is_numeric()).collect::<String>();
+        let is_long = old.chars().count().max(new.chars().count()) >= SPELT_CHARS;
+        let is_spelling = is_long && digits(&old) == digits(&new) && levenshtein(&old, &new) <= MISSPELT_CHARS;
+        old != new && !is_spelling
     })
 }
 
@@ -586,4 +598,27 @@ pub(super) fn not_again(
 pub(super) fn holder(store: &Store, change: &Change) -> Result<Option<Memory>, StoreError> {
     let id: Option<&MemoryId> = change.new_id.as_ref().or(change.target.as_ref());
     id.map_or(Ok(None), |id| store.find(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corrected_spelling_is_no_other_value_but_another_number_is() {
+        let claim = |value: Option<&str>| Claim {
+            value: value.map(str::to_owned),
+            ..Claim::new(crate::memory::MemoryType::Semantic, "fact", "", "x")
+        };
+        let is_other = |old, new| is_another_value(&claim(Some(old)), &claim(new));
+        for (old, new) in [("Bergn", "Bergen"), ("bergen", "Bergen"), ("Trondhiem", "Trondheim")] {
+            assert!(!is_other(old, Some(new)), "{old} {new}");
+        }
+        for (old, new) in
+            [("Bergen", Some("Oslo")), ("Bergen", None), ("npm", Some("pnpm")), ("Postgres 15", Some("Postgres 16"))]
+        {
+            assert!(is_other(old, new), "{old} {new:?}");
+        }
+        assert!(!is_another_value(&claim(None), &claim(Some("Oslo"))));
+    }
 }

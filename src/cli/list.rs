@@ -188,27 +188,20 @@ pub(crate) struct FolderScope {
 /// of which a log was read.
 pub(crate) fn reach_of_folder(memories: &Memories) -> anyhow::Result<Option<FolderScope>> {
     let folder = std::env::current_dir().context("cannot read the working directory")?;
-    let known = project_of_folder(memories)?;
-    let is_known = known.is_some();
+    let Some(folder) = folder.to_str() else { return Ok(None) };
+    let Some(project) = memories.known_namespace_of(folder)? else { return Ok(None) };
+    // Every folder has a namespace; outside of repositories, it is used by default only if a log of the project was read.
+    let is_known = memories.projects()?.iter().any(|known| known.namespace == project);
     // A new clone must not show the memories of other projects, because agents call these commands, too.
-    let project = match (known, folder.to_str().filter(|folder| is_in_repository(folder))) {
-        (Some(known), _) => Some(known),
-        (None, Some(folder)) => memories.known_namespace_of(folder)?,
-        (None, None) => None,
-    };
-    let reach =
-        project.map(|project| Ok::<_, anyhow::Error>((memories.reach_of(project.clone())?, project))).transpose()?;
-    Ok(reach.map(|(reach, project)| FolderScope { project, reach, is_known }))
+    if !is_known && !is_in_repository(folder) {
+        return Ok(None);
+    }
+    Ok(Some(FolderScope { reach: memories.reach_of(project.clone())?, project, is_known }))
 }
 
 /// Returns the project of the working directory, if a log of that project was read.
 pub(crate) fn project_of_folder(memories: &Memories) -> anyhow::Result<Option<Namespace>> {
-    let folder = std::env::current_dir().context("cannot read the working directory")?;
-    let project = folder.to_str().map(|folder| memories.known_namespace_of(folder)).transpose()?.flatten();
-    let Some(project) = project else { return Ok(None) };
-    // Every folder has a namespace; it is used by default only if a log of the project was read.
-    let is_known = memories.projects()?.iter().any(|known| known.namespace == project);
-    Ok(is_known.then_some(project))
+    Ok(reach_of_folder(memories)?.filter(|scope| scope.is_known).map(|scope| scope.project))
 }
 
 fn importance(text: &str) -> Result<f64, String> {

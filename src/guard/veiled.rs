@@ -213,9 +213,9 @@ fn escape(line: &str, at: usize) -> Option<(usize, Mark)> {
         let before = slashes + start.len() - 1;
         return Some((before + sequence(&rest[before..]), Mark::Hidden));
     }
-    if let Some(digits) = name.strip_prefix('u').and_then(|name| name.get(..4)) {
-        let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
-        return (is_hidden(c) && !c.is_whitespace()).then_some((slashes + 1 + digits.len(), Mark::Hidden));
+    if name.starts_with('u') {
+        let (c, length) = code_point(name)?;
+        return (is_hidden(c) && !c.is_whitespace()).then_some((slashes + length, Mark::Hidden));
     }
     let is_escaped = name.starts_with(['_', '*', '-', '.', '~', '`']);
     (is_escaped && is_between(line.as_bytes(), at, at + slashes + 1)).then_some((slashes, Mark::Emphasis))
@@ -261,9 +261,15 @@ fn plain(rest: &str) -> Option<(char, usize)> {
     if name.starts_with('/') {
         return Some(('/', slashes + 1));
     }
+    let (c, length) = code_point(name)?;
+    (!c.is_control() && !is_hidden(c)).then_some((c, slashes + length))
+}
+
+/// Returns the character that `u` and four hexadecimal digits stand for, and their length.
+fn code_point(name: &str) -> Option<(char, usize)> {
     let digits = name.strip_prefix('u')?.get(..4)?;
     let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
-    (!c.is_control() && !is_hidden(c)).then_some((c, slashes + 1 + digits.len()))
+    Some((c, 1 + digits.len()))
 }
 
 /// Returns the ordinary form of a full-width letter or digit, and the length of the full-width form.

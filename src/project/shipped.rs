@@ -77,8 +77,7 @@ impl ShippedLogs {
             return None;
         }
         let target = existing.canonicalize().ok()?;
-        let named = existing.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(existing.file_name()?)));
-        let places = named.into_iter().filter(|named| *named != target);
+        let places = named_place(existing).into_iter().filter(|named| *named != target);
         let mut places = std::iter::once(target.clone()).chain(places);
         places.find_map(|place| self.origin_of_place(&place)).filter(|_| !self.is_own(&target))
     }
@@ -87,7 +86,7 @@ impl ShippedLogs {
     /// that repository.
     pub(crate) fn target_outside(&self, path: &Path) -> Option<PathBuf> {
         let path = std::path::absolute(path).ok().filter(|path| path.is_symlink())?;
-        let named = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        let named = named_place(&path)?;
         let SourceRepository { root, .. } = self.origin_of_place(&named)?;
         let target = path.canonicalize().ok()?;
         (!target.starts_with(root.canonicalize().ok()?)).then_some(target)
@@ -138,6 +137,11 @@ impl ShippedLogs {
             Err(error) => unknown(error.to_string()),
         }
     }
+}
+
+/// Returns the actual place of a file or link itself, rather than that of its target.
+fn named_place(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
 /// Returns a name in a form that is the same for all spellings that a file system may treat as one.

@@ -117,8 +117,10 @@ pub fn draft(
         let ruling = match suspicion {
             Some(why) => held_back(ruling, why, &case.incoming.candidate.claim, &known),
             None if is_shipped => beside_the_users(ruling, &case.incoming.candidate.claim, &known),
-            None if joins_what_waits(&ruling, &known) => by_itself(ruling, case, &known, now),
-            None => ruling,
+            None => match waiting_target(&ruling, &known) {
+                Some(target) => by_itself(case, target, &known, now).unwrap_or(ruling),
+                None => ruling,
+            },
         };
         if is_update && (ruling.decision != Decision::Contradict || ruling.born_superseded) {
             continue;
@@ -174,25 +176,25 @@ fn beside_the_users(ruling: Ruling, claim: &Claim, known: &[Known]) -> Ruling {
     }
 }
 
-fn joins_what_waits(ruling: &Ruling, known: &[Known]) -> bool {
-    let target = known.iter().find(|one| Some(&one.memory.id) == ruling.target.as_ref());
-    matches!(ruling.decision, Decision::Support | Decision::Skip)
-        && target.is_some_and(|target| target.memory.status == Status::Pending)
+/// Returns the waiting memory that would only get further evidence.
+fn waiting_target<'k>(ruling: &Ruling, known: &'k [Known]) -> Option<&'k Known> {
+    let target = known.iter().find(|one| Some(&one.memory.id) == ruling.target.as_ref())?;
+    let is_joined = matches!(ruling.decision, Decision::Support | Decision::Skip);
+    (is_joined && target.memory.status == Status::Pending).then_some(target)
 }
 
-/// Returns the decision about words that become active if the memories in the inbox do not exist. Otherwise, somebody
+/// Returns the decision about new words that become active if the memories in the inbox do not exist. Otherwise, somebody
 /// could make the user's words wait by writing them earlier in a log that is part of a repository.
-fn by_itself(ruling: Ruling, case: &CandidateContext, known: &[Known], now: Timestamp) -> Ruling {
+fn by_itself(case: &CandidateContext, target: &Known, known: &[Known], now: Timestamp) -> Option<Ruling> {
+    if is_covered(&case.incoming.candidate.evidence, &target.evidence) {
+        return None;
+    }
     let active: Vec<Known> = known.iter().filter(|one| one.memory.status != Status::Pending).cloned().collect();
     let verdict = decide(&case.incoming, &active, &case.rejected, now);
     // Whatever is related to the words may be why the same words wait.
     let is_free = verdict.asks.is_empty() && !verdict.open;
     let alone = verdict.ruling;
-    let is_new = is_free && alone.decision == Decision::Add && !alone.pending && !alone.born_superseded;
-    let is_repeated = known.iter().any(|one| {
-        Some(&one.memory.id) == ruling.target.as_ref() && is_covered(&case.incoming.candidate.evidence, &one.evidence)
-    });
-    if is_new && !is_repeated { alone } else { ruling }
+    (is_free && alone.decision == Decision::Add && !alone.pending && !alone.born_superseded).then_some(alone)
 }
 
 fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {
