@@ -1,6 +1,7 @@
 //! The second half of a run, full passes, and imports: compares candidates with stored memories and writes the results.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::pin::pin;
 
 use futures::{StreamExt, stream};
@@ -41,8 +42,9 @@ pub(super) async fn consolidate_windows<C: Complete>(
             return Ok(());
         }
         let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
+        let later = updates_after(pipeline, &batch)?;
         let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
-        consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
+        consolidate_batch(pipeline, model, run, &windows, incoming, &later, tally).await?;
     }
 }
 
@@ -59,6 +61,25 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
     let fitting = fits.count().max(1);
     pending.truncate(fitting);
     Ok(pending)
+}
+
+/// Returns the updates of later conversations that were written before `batch`: what the batch contains may be outdated.
+fn updates_after<C: Complete>(
+    pipeline: &Pipeline<'_, C>,
+    batch: &[PendingWindow],
+) -> Result<Vec<IncomingClaim>, PipelineError> {
+    let Some(start) = batch.iter().filter_map(|window| window.started_at).min() else { return Ok(Vec::new()) };
+    let mut windows = pipeline.store.later_updates(start)?;
+    for window in &mut windows {
+        window.candidates.retain(|candidate| candidate.updates_only);
+    }
+    Ok(windows.into_iter().flat_map(incoming_of).collect())
+}
+
+/// Drops the changes of `later` updates to memories that are not new: these updates were compared with them before.
+fn keep_updates_of_new(changes: &mut Vec<Change>, later: &[IncomingClaim]) {
+    let new: HashSet<MemoryId> = changes.iter().filter_map(|change| change.new_id.clone()).collect();
+    changes.retain(|change| !later.contains(&change.incoming) || change.targets().all(|target| new.contains(target)));
 }
 
 fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
@@ -96,13 +117,16 @@ async fn consolidate_batch<C: Complete>(
     model: Option<&CachedModel<'_, C>>,
     run: &RunId,
     windows: &[WindowId],
-    incoming: Vec<IncomingClaim>,
+    mut incoming: Vec<IncomingClaim>,
+    later: &[IncomingClaim],
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
+    incoming.extend_from_slice(later);
     for _ in 0..MAX_REPLANS {
         // The plan is made outside the transaction, since it may call the model; the write checks for changes.
-        let (plan, spent) =
+        let (mut plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
+        keep_updates_of_new(&mut plan.changes, later);
         {
             let summary = &mut tally.borrow_mut().summary;
             summary.relation_calls += spent.calls;

@@ -57,6 +57,20 @@ const CASES: &[Case] = &[
         new: "团队改用 Fly.io 部署了。",
         query: "部署 Heroku",
     },
+    Case {
+        name: "English, a change that is kept only if it changes something",
+        earlier: (
+            "chat.json",
+            r#"[{"role":"user","content":"Harborlight is deployed on Heroku.","timestamp":"2026-03-02T08:00:00Z"},{"role":"assistant","content":"Noted."}]"#,
+        ),
+        later: (
+            "later.json",
+            r#"[{"role":"user","content":"We have moved Harborlight off Heroku: since 10 April 2026 it is deployed on Fly.io.","timestamp":"2026-04-14T08:00:00Z"},{"role":"assistant","content":"Good."}]"#,
+        ),
+        old: "Harborlight is deployed on Heroku.",
+        new: "The user said: \"We have moved Harborlight off Heroku: since 2026-04-10 it is deployed on Fly.io.\"",
+        query: "Harborlight deployed",
+    },
 ];
 
 #[test]

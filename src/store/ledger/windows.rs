@@ -360,12 +360,35 @@ impl Database {
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
     pub(crate) fn pending_windows(&self, limit: usize) -> Result<Vec<PendingWindow>, StoreError> {
-        let mut windows: Vec<PendingWindow> = self.query_all(
-            "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates, t.user_namespace
-             FROM windows w JOIN transcripts t ON t.id = w.transcript_id
-             WHERE w.status = 'done' AND w.applied_at IS NULL
+        self.windows_of_candidates(
+            "w.status = 'done' AND w.applied_at IS NULL
              ORDER BY t.started_at IS NULL, t.started_at, t.key, w.start, w.id LIMIT ?1",
-            [rows(limit)],
+            rows(limit),
+        )
+    }
+
+    /// Returns the windows of conversations that began after `time` and whose candidates are written, if any of these
+    /// candidates can only change a known memory. Their order is that of [`Store::pending_windows`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn later_updates(&self, time: Timestamp) -> Result<Vec<PendingWindow>, StoreError> {
+        self.windows_of_candidates(
+            "t.started_at > ?1 AND w.status = 'done' AND w.applied_at IS NOT NULL
+             AND instr(w.candidates, '\"updates_only\":true') > 0
+             AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.applied_run AND r.status = 'undone')
+             ORDER BY t.started_at, t.key, w.start, w.id",
+            time.as_millisecond(),
+        )
+    }
+
+    fn windows_of_candidates(&self, condition: &str, parameter: i64) -> Result<Vec<PendingWindow>, StoreError> {
+        let mut windows: Vec<PendingWindow> = self.query_all(
+            &format!(
+                "SELECT w.id, t.namespace, t.key, t.started_at, w.start, w.candidates, t.user_namespace
+                 FROM windows w JOIN transcripts t ON t.id = w.transcript_id WHERE {condition}"
+            ),
+            [parameter],
             pending_from_row,
         )?;
         for window in &mut windows {
