@@ -163,7 +163,9 @@ fn turned_round(a: &View<'_>, b: &View<'_>, words: &Words) -> (ClaimRelation, &'
 }
 
 fn another_value(a: &View<'_>, b: &View<'_>, arity: Arity, hinted: bool) -> (ClaimRelation, &'static str) {
-    let says_so = a.features.cue.is_some() && names_value(a, b);
+    // A decision about one attribute that names the value of an earlier decision takes its place.
+    let are_decisions = [a, b].iter().all(|view| view.claim.category == "decision");
+    let says_so = (a.features.cue.is_some() || are_decisions) && names_value(a, b);
     let special = a.features.settings != b.features.settings || a.features.except != b.features.except;
     let (x, y) = (a.claim.value.as_deref().unwrap_or_default(), b.claim.value.as_deref().unwrap_or_default());
     // Numbers come first: a quantity has one value at a time even if the attribute may have several.

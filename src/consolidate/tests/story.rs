@@ -13,6 +13,18 @@ use crate::consolidate::plan::apply::{ApplyError, apply};
 use crate::consolidate::{Conflict, Decision, Plan};
 
 #[test]
+fn a_decision_that_names_the_earlier_one_takes_its_place() {
+    let key = "category=decision; key=project.deploy_target";
+    let later = |said: &str, value: &str, text: &str| format!("said={said}; {key}; value={value} | {text}");
+    let store = Store::in_memory().unwrap();
+    learn(&store, &[&later("2026-03-02", "Heroku", "The team decided to host on Heroku.")]);
+    learn(&store, &[&later("2026-04-14", "Fly.io", "The team decided to move from Heroku to Fly.io.")]);
+    assert_eq!(with_status(&store, Status::Active), ["The team decided to move from Heroku to Fly.io."]);
+    learn(&store, &[&later("2026-05-02", "Render", "The team decided to host the staging API on Render.")]);
+    assert_eq!(with_status(&store, Status::Active).len(), 2, "it may be about something else");
+}
+
+#[test]
 fn a_new_deploy_target_takes_the_place_of_the_old_one() {
     let store = Store::in_memory().unwrap();
     learn(&store, &["said=2026-01-10; key=project.deploy_target; value=Heroku | The project deploys to Heroku."]);

@@ -40,7 +40,7 @@ impl<'a> Line<'a> {
 
     fn claim(&self) -> Claim {
         let memory_type = if self.get("episode").is_some() { MemoryType::Episodic } else { MemoryType::Semantic };
-        let mut claim = Claim::new(memory_type, "fact", "title", self.content);
+        let mut claim = Claim::new(memory_type, self.get("category").unwrap_or("fact"), "title", self.content);
         claim.key = self.get("key").map(str::to_owned);
         claim.value = self.get("value").map(str::to_owned);
         claim.subject = self.get("subject").map(str::to_owned);
