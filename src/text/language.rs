@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::recent::RecentResults;
 use super::script::{is_cyrillic, is_han, is_hangul, is_kana, is_latin};
 
 /// A natural language.
@@ -69,8 +70,11 @@ pub(crate) fn detect(text: &str, among: &[Language]) -> Option<Language> {
 /// Returns the language of [`READ`] that the text is written in. If the language is uncertain, the result is `usual`,
 /// or English if `usual` is `None`. If the text is in another script, the result is `None`.
 pub(crate) fn detect_read(text: &str, usual: Option<Language>) -> Option<Language> {
+    // Each group of rules asks for the language of the same sentence.
+    thread_local!(static RECENT: RecentResults<Option<Language>> = RecentResults::default());
     let is_latin = || !text.chars().any(|c| c.is_alphabetic() && !is_latin(c) && !is_han(c));
-    detect(text, READ).or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))
+    let found = RECENT.with(|recent| recent.get(text, || detect(text, READ)));
+    found.or_else(|| is_latin().then_some(usual.unwrap_or(Language::English)))
 }
 
 /// Returns the language if the script alone identifies it, and otherwise `Err`.

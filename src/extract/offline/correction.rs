@@ -55,8 +55,11 @@ pub(super) fn take_back(
             gathered.take_back(is_last);
         }
     }
-    let correction = Correction::of(&message.text);
     // A candidate with a key is replaced by its next value, which keeps its history.
+    if gathered.candidates().iter().all(|candidate| candidate.claim.key.is_some()) {
+        return;
+    }
+    let correction = Correction::of(&message.text);
     let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && correction.replaces(candidate);
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);

@@ -48,7 +48,7 @@ impl<'a> Head<'a> {
     /// Parses `text`, which is the whole file if `is_all` is true.
     #[must_use]
     pub(crate) fn new(text: Cow<'a, str>, is_all: bool) -> Self {
-        let starts_json = text.trim_start().starts_with(['{', '[']);
+        let starts_json = starts_json(&text);
         let whole = if starts_json && is_all { json::parse(&text).ok().map(|(value, _)| value) } else { None };
         let lines = if whole.is_some() { Vec::new() } else { sample_lines(&text) };
         let document = match whole {
@@ -86,6 +86,14 @@ impl<'a> Head<'a> {
     pub fn any_line(&self, test: impl Fn(&Value) -> bool) -> bool {
         self.lines.iter().any(test)
     }
+}
+
+/// Whether `text` begins like a JSON object, or like an array that is empty or contains objects, arrays or strings. A time
+/// in brackets, as in `[01.02.24, 10:00]`, is neither.
+fn starts_json(text: &str) -> bool {
+    let text = text.trim_start();
+    let elements = text.strip_prefix('[').map(str::trim_start);
+    text.starts_with('{') || elements.is_some_and(|rest| rest.starts_with(['{', '[', '"', ']']) || rest.is_empty())
 }
 
 /// Parses the first lines, if at least half of the lines that are not blank are JSON objects.
