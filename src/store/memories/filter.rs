@@ -278,6 +278,12 @@ impl Clauses {
         clauses
     }
 
+    /// Keeps SQLite from choosing an index because it begins with the status.
+    pub(in crate::store) fn ignore_index_of_status(&mut self) {
+        let of_status = self.conditions.iter_mut().filter(|condition| condition.starts_with("m.status"));
+        of_status.for_each(|condition| condition.insert(0, '+'));
+    }
+
     /// Returns the conditions joined by `AND`, or a condition that is always true.
     pub(in crate::store) fn sql(&self) -> String {
         if self.conditions.is_empty() { "1".to_owned() } else { self.conditions.join(" AND ") }

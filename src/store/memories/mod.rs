@@ -104,11 +104,13 @@ impl Database {
         limit: usize,
     ) -> Result<Vec<Memory>, StoreError> {
         let mut clauses = Clauses::of(filter);
-        // An offset would make SQLite read all earlier rows for each page.
+        // An offset would make SQLite read all earlier rows for each page, and without this index, it would sort them.
+        let index = if self.are_few(filter)? { "" } else { "INDEXED BY sqlite_autoindex_memories_1" };
+        clauses.ignore_index_of_status();
         clauses.push("m.id > ?", [Value::Text(after.map_or("", MemoryId::as_str).to_owned())]);
         let sql = format!(
             "SELECT {MEMORY_COLUMNS} FROM {MEMORY_TABLES} WHERE m.seq IN
-                 (SELECT m.seq FROM memories m WHERE {} ORDER BY m.id LIMIT {}) ORDER BY m.id",
+                 (SELECT m.seq FROM memories m {index} WHERE {} ORDER BY m.id LIMIT {}) ORDER BY m.id",
             clauses.sql(),
             rows(limit),
         );
@@ -126,7 +128,11 @@ impl Database {
         limit: usize,
         offset: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        let clauses = Clauses::of(filter);
+        let mut clauses = Clauses::of(filter);
+        if self.are_few(filter)? {
+            // The index in the order of changes begins with the status, and contains all namespaces.
+            clauses.ignore_index_of_status();
+        }
         // Only row numbers are sorted, because sorting whole rows takes several times as long.
         let tables = match order {
             Order::Used => MEMORY_TABLES,
@@ -144,6 +150,14 @@ impl Database {
             rows(offset),
         );
         self.memories(&sql, clauses)
+    }
+
+    /// Returns whether the namespaces of `filter` contain so few memories that reading all of them takes less time than
+    /// searching a list of all memories for them. The planner of SQLite does not know how many there are.
+    fn are_few(&self, filter: &Filter) -> Result<bool, StoreError> {
+        const FEW: usize = 5_000;
+        let (namespaces, statuses) = (filter.namespaces.clone(), Vec::new());
+        Ok(!namespaces.is_empty() && self.count(&Filter { namespaces, statuses, ..Filter::default() })? <= FEW)
     }
 
     /// Returns the number of memories that pass `filter`.
