@@ -12,7 +12,7 @@ use super::run::denied_paths;
 use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::config::Config;
-use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
+use crate::consolidate::{Change, Decision, ImportedState, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
     Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, MEMORY_FORMATS,
@@ -20,7 +20,7 @@ use crate::exchange::{
 };
 use crate::fault::point;
 use crate::guard::order_from_elsewhere;
-use crate::memory::{ExtractionMethod, Namespace, Status};
+use crate::memory::{ExtractionMethod, Memory, Namespace, Status};
 use crate::pipeline::{
     CachedModel, ImportResult, ImportedMemory, LinkedFiles, OtherNames, Selection, consolidate_imported, path_key,
 };
@@ -551,6 +551,7 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
     // Text that reads like an order waits for review, even if a person wrote it according to the file.
     let is_order = order_from_elsewhere(&memory.claim, &evidence, None).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
+    let Memory { created_at, updated_at, pinned, usage, .. } = memory;
     let candidate = stated(memory.claim, evidence);
     let incoming = IncomingClaim {
         candidate,
@@ -558,10 +559,10 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
         source: memory.source,
         method,
         id: None,
-        past: Some((memory.created_at, memory.usage)),
+        past: Some(ImportedState { created_at, updated_at, pinned, usage }),
         needs_review: is_order,
     };
-    ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
+    ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: created_at }
 }
 
 fn summary(settled: &ImportResult) -> Value {

@@ -7,7 +7,7 @@ use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::{canonical, own_key};
 use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered, joint_expiry};
-use crate::consolidate::{Change, Conflict, Decision, Known};
+use crate::consolidate::{Change, Conflict, Decision, ImportedState, Known};
 
 /// Highest confidence that can be reached through support alone.
 pub(crate) const MAX_SUPPORTED: f64 = 0.99;
@@ -176,8 +176,13 @@ fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
         (false, true) => Status::Superseded,
         (false, false) => Status::Active,
     };
-    let (created_at, usage) = incoming.past.clone().unwrap_or((now, memory.usage));
-    Memory { id: change.new_id.clone().unwrap_or_default(), status, created_at, usage, ..memory }
+    let memory = Memory { id: change.new_id.clone().unwrap_or_default(), status, ..memory };
+    match incoming.past.clone() {
+        Some(ImportedState { created_at, updated_at, pinned, usage }) => {
+            Memory { pinned, usage, created_at, updated_at, ..memory }
+        }
+        None => memory,
+    }
 }
 
 fn confirmed(change: &Change, known: &Known) -> f64 {
