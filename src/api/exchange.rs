@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
+use transcripts::{Folder, Head, IngestError, Input, Skipped, detect, open};
 
 use super::remember::stated;
 use super::run::denied_paths;
@@ -278,7 +278,9 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
-        if options.format.is_none() && is_pack(&Head::of(&input)) {
+        let head = Head::of(&input);
+        let is_log = options.format.is_none() && recognise(&head).is_none() && detect(&input).is_ok();
+        if options.format.is_none() && is_pack(&head) {
             if options.gather {
                 return Err(ApiError::Unusable(format!(
                     "{} is a pack, which is imported as it is; leave out --consolidate",
@@ -297,17 +299,8 @@ impl Memories {
             instructions_as_memories: options.instructions_as_memories,
             folder: folder_digits(&path),
         };
-        let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
-            IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
-                "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
-                path.display()
-            )),
-            IngestError::NoSuchFormat { name } => {
-                let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
-                ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
-            }
-            other => other.into(),
-        })?;
+        let gathered = gather(input, options.format.as_deref(), &terms);
+        let (format, mut gathered) = gathered.map_err(|error| not_memories(error, is_log))?;
         gathered.review = options.review;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
@@ -532,6 +525,25 @@ impl Memories {
 }
 
 const IMPORT: &str = "import memories";
+
+/// Returns why a file cannot be imported. The user may have passed conversations to the wrong command.
+fn not_memories(error: IngestError, is_log: bool) -> ApiError {
+    match error {
+        IngestError::UnknownFormat { path } if is_log => ApiError::Unusable(format!(
+            "{0} contains conversations, not memories; read them with `afterthought run {0}`",
+            path.display()
+        )),
+        IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
+            "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
+            path.display()
+        )),
+        IngestError::NoSuchFormat { name } => {
+            let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+            ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
+        }
+        other => other.into(),
+    }
+}
 
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.
