@@ -59,13 +59,18 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
         // Without its target, the decision has no meaning, but the statement must not be lost.
-        (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
+        (Decision::Add, _) => add(change, targets, now, &mut rows),
+        (_, None) => add(change, &[], now, &mut rows),
     }
     rows.into_changes()
 }
 
-fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
+/// Creates a memory, which replaces copies that wait in the inbox.
+fn add(change: &Change, copies: &[Known], now: Timestamp, rows: &mut Rows) {
     let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
+    for Known { memory, .. } in copies.iter().filter(|copy| copy.memory.status == Status::Pending) {
+        rows.supersede(memory, &id, "the same words are active");
+    }
     if let Some(to) = &change.related {
         rows.link(&id, RelationType::Related, to, None);
     }
