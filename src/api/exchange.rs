@@ -242,7 +242,13 @@ impl Memories {
         report: &mut ImportReport,
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
-        let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
+        let folder = if path.is_dir() {
+            // A folder that cannot be listed would look like an empty folder.
+            path.read_dir().map_err(|source| IngestError::Read { path: path.to_owned(), source })?;
+            Folder::directory(path)
+        } else {
+            Folder::archive(path)?
+        };
         let before = report.files + report.denied;
         for name in folder.all_files() {
             let path = path.join(&name);
