@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use transcripts::{Folder, Head, IngestError, Input, Skipped, open};
+use transcripts::{Folder, Head, IngestError, Input, Skipped, detect, open};
 
 use super::remember::stated;
 use super::run::denied_paths;
 use super::{ApiError, Memories, Model, PackImport, refuse_secret_namespace};
 use crate::changeset::Changeset;
 use crate::config::Config;
-use crate::consolidate::{Change, Decision, IncomingClaim, SavedPlan};
+use crate::consolidate::{Change, Decision, ImportedState, IncomingClaim, SavedPlan};
 use crate::exchange::pack::is_pack;
 use crate::exchange::{
     Counts, Exported, ExportedRelation, ExportedTask, FilePlace, Gathered, IdOrigin, Imported, MEMORY_FORMATS,
@@ -20,7 +20,7 @@ use crate::exchange::{
 };
 use crate::fault::point;
 use crate::guard::order_from_elsewhere;
-use crate::memory::{ExtractionMethod, Namespace, Status};
+use crate::memory::{ExtractionMethod, Memory, Namespace, Status};
 use crate::pipeline::{
     CachedModel, ImportResult, ImportedMemory, LinkedFiles, OtherNames, Selection, consolidate_imported, path_key,
 };
@@ -242,7 +242,13 @@ impl Memories {
         report: &mut ImportReport,
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
-        let folder = if path.is_dir() { Folder::directory(path) } else { Folder::archive(path)? };
+        let folder = if path.is_dir() {
+            // A folder that cannot be listed would look like an empty folder.
+            path.read_dir().map_err(|source| IngestError::Read { path: path.to_owned(), source })?;
+            Folder::directory(path)
+        } else {
+            Folder::archive(path)?
+        };
         let before = report.files + report.denied;
         for name in folder.all_files() {
             let path = path.join(&name);
@@ -278,7 +284,9 @@ impl Memories {
         watch: &mut dyn FnMut(ImportEvent<'_>),
     ) -> Result<(), ApiError> {
         let (path, is_in_archive) = (input.path.clone(), input.is_in_archive());
-        if options.format.is_none() && is_pack(&Head::of(&input)) {
+        let head = Head::of(&input);
+        let is_log = options.format.is_none() && recognise(&head).is_none() && detect(&input).is_ok();
+        if options.format.is_none() && is_pack(&head) {
             if options.gather {
                 return Err(ApiError::Unusable(format!(
                     "{} is a pack, which is imported as it is; leave out --consolidate",
@@ -297,17 +305,8 @@ impl Memories {
             instructions_as_memories: options.instructions_as_memories,
             folder: folder_digits(&path),
         };
-        let (format, mut gathered) = gather(input, options.format.as_deref(), &terms).map_err(|error| match error {
-            IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
-                "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
-                path.display()
-            )),
-            IngestError::NoSuchFormat { name } => {
-                let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
-                ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
-            }
-            other => other.into(),
-        })?;
+        let gathered = gather(input, options.format.as_deref(), &terms);
+        let (format, mut gathered) = gathered.map_err(|error| not_memories(error, is_log))?;
         gathered.review = options.review;
         report.files += 1;
         if is_in_archive && options.namespace.is_none() && !gathered.known.is_empty() {
@@ -533,6 +532,25 @@ impl Memories {
 
 const IMPORT: &str = "import memories";
 
+/// Returns why a file cannot be imported. The user may have passed conversations to the wrong command.
+fn not_memories(error: IngestError, is_log: bool) -> ApiError {
+    match error {
+        IngestError::UnknownFormat { path } if is_log => ApiError::Unusable(format!(
+            "{0} contains conversations, not memories; read them with `afterthought run {0}`",
+            path.display()
+        )),
+        IngestError::UnknownFormat { path } => ApiError::Unusable(format!(
+            "{} contains no memories in a known format; see `afterthought import --help`, or pass --format NAME",
+            path.display()
+        )),
+        IngestError::NoSuchFormat { name } => {
+            let known = MEMORY_FORMATS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
+            ApiError::Unusable(format!("there is no memory format {name:?}; use one of {known}"))
+        }
+        other => other.into(),
+    }
+}
+
 fn is_zip(path: &Path) -> bool {
     // Standard input can be read only once, so it is not inspected here.
     path != Path::new("-") && open(path).is_ok_and(|input| input.head().starts_with("PK\u{3}\u{4}"))
@@ -551,6 +569,7 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
     // Text that reads like an order waits for review, even if a person wrote it according to the file.
     let is_order = order_from_elsewhere(&memory.claim, &evidence, None).is_some();
     let method = if is_order { ExtractionMethod::Imported } else { memory.extraction_method };
+    let Memory { created_at, updated_at, pinned, usage, .. } = memory;
     let candidate = stated(memory.claim, evidence);
     let incoming = IncomingClaim {
         candidate,
@@ -558,10 +577,10 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
         source: memory.source,
         method,
         id: None,
-        past: Some((memory.created_at, memory.usage)),
+        past: Some(ImportedState { created_at, updated_at, pinned, usage }),
         needs_review: is_order,
     };
-    ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: memory.created_at }
+    ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: created_at }
 }
 
 fn summary(settled: &ImportResult) -> Value {

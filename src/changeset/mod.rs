@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use transcripts::MessageTime;
 
 use crate::guard::Redact;
-use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, string_enum};
+use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation, RelationType, Status, string_enum};
 
 pub use action::Action;
 
@@ -305,6 +305,14 @@ impl Rows {
         if is_change {
             self.changes.push(RowChange::new(self.action, row, Some(self.reason.as_str())));
         }
+    }
+
+    /// Supersedes a memory for a reason that is not that of the decision.
+    pub(crate) fn supersede(&mut self, memory: &Memory, by: &MemoryId, reason: &str) {
+        let after = Memory { status: Status::Superseded, updated_at: self.now, ..memory.clone() };
+        let row = Row::memory(Some(memory.clone()), Some(after));
+        self.changes.push(RowChange::new(Action::Supersede, row, Some(reason)));
+        self.link(by, RelationType::Supersedes, &memory.id, Some(reason));
     }
 
     /// Adds evidence to a memory.

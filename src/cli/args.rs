@@ -242,10 +242,18 @@ pub(crate) fn is_there(path: &Path) -> anyhow::Result<bool> {
     }
 }
 
-/// Returns an error if `path` is not a folder.
-pub(crate) fn must_be_folder(path: &Path) -> anyhow::Result<()> {
-    anyhow::ensure!(path.is_dir(), "--below {}: there is no such folder; check the path", path.display());
-    Ok(())
+/// Returns an error if `path`, the value of `option`, is not a folder whose files can be listed.
+pub(crate) fn must_be_folder(option: &str, path: &Path) -> anyhow::Result<()> {
+    match path.read_dir() {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(error).with_context(|| {
+            format!(
+                "{option}{}: cannot read this folder; check the permissions of the folder and of those above",
+                path.display()
+            )
+        }),
+        Err(_) => anyhow::bail!("{option}{}: there is no such folder; check the path", path.display()),
+    }
 }
 
 /// Parses a time; a date alone means the start of that day in UTC.

@@ -46,7 +46,7 @@ pub(crate) fn show(args: &OneMemory, context: &Context<'_>) -> anyhow::Result<Ex
         note_use(memories, &details.memory);
         return Ok(ExitStatus::Success);
     }
-    out.line(format_args!("{BOLD}{}{BOLD:#}", on_one_line(&details.memory.claim.title)))?;
+    out.line(format_args!("{BOLD}{}{BOLD:#}", one_line(&details.memory.claim.title, 400)))?;
     out.line(barred(&details.memory.claim.content))?;
     out.fields(12, fields(&details.memory))?;
     out.fields(12, [("consolidated", details.last_consolidated_at().map(|at| at.to_string()))])?;

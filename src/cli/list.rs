@@ -168,7 +168,11 @@ pub(crate) fn in_project_of_folder(filter: Filter, memories: &Memories, out: &Pr
         let names: Vec<String> = reach.as_slice().iter().map(ToString::to_string).collect();
         out.note(format_args!("only memories of {}; --everywhere covers all projects", names.join(" and ")));
     } else {
-        out.note("this project has no memories yet; --everywhere covers all projects");
+        let is_elsewhere =
+            |one: &Namespace| !one.parts().starts_with(project.parts()) && !reach.as_slice().contains(one);
+        let has_others = memories.namespaces_in_use()?.iter().any(is_elsewhere);
+        let others = if has_others { ", but others do; --everywhere covers them" } else { "" };
+        out.note(format_args!("this project has no memories yet{others}"));
     }
     let others = reach.as_slice().iter().skip(1).cloned().map(NamespaceSubtree::Exactly);
     let namespaces = std::iter::once(NamespaceSubtree::Under(project)).chain(others).collect();
@@ -224,8 +228,9 @@ fn until(text: &str) -> Result<Timestamp, String> {
 
 pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let Some(all) = context.existing_memories()? else { return Ok(ExitStatus::NoMatch) };
-    let filter = args.selection.filter(context)?;
-    let filter = if args.everywhere { filter } else { in_project_of_folder(filter, &all, context.out)? };
+    let everywhere = args.selection.filter(context)?;
+    let filter =
+        if args.everywhere { everywhere.clone() } else { in_project_of_folder(everywhere.clone(), &all, context.out)? };
     let memories = all.query_memories(&Query {
         filter: filter.clone(),
         order: args.sort,
@@ -254,10 +259,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         })?;
     }
     if memories.is_empty() {
-        if all.count_memories(filter)? > 0 {
+        if all.count_memories(filter.clone())? > 0 {
             return Ok(context.out.nothing("nothing to list with this --offset and --limit"));
         }
-        let hint = if args.selection.is_empty() {
+        let hint = if filter != everywhere && all.count_memories(everywhere)? > 0 {
+            "no memory of this project, but some elsewhere; add --everywhere"
+        } else if args.selection.is_empty() {
             "no memories here; `afterthought run PATH` reads conversation logs"
         } else {
             args.selection.no_match()

@@ -77,13 +77,23 @@ fn trust(path: Option<&Path>, is_agreed: bool, context: &Context<'_>) -> anyhow:
     let start = here.join(path.unwrap_or(Path::new("")));
     // The argument may also be the path of the file itself.
     let folder = if start.ends_with(PROJECT_FILE) { start.parent().unwrap_or(&start) } else { &start };
-    let Some(found) = folder.ancestors().find_map(ProjectFile::of) else {
+    // A file that cannot be reached is not replaced with that of a folder above it.
+    let own = folder.join(PROJECT_FILE);
+    if let Err(error) = own.symlink_metadata()
+        && error.kind() == std::io::ErrorKind::PermissionDenied
+    {
+        return Err(error)
+            .with_context(|| format!("cannot read {}; check the permissions of its folders", own.display()));
+    }
+    let found = folder.ancestors().find_map(|folder| Some((folder, ProjectFile::of(folder)?)));
+    let Some((place, found)) = found else {
         anyhow::bail!(
             "no {PROJECT_FILE} in {} or above it; see `afterthought config init --project`",
             folder.display()
         );
     };
-    let file = found.map_err(|reason| anyhow::anyhow!("cannot trust the file: {reason}"))?;
+    let named = place.join(PROJECT_FILE);
+    let file = found.map_err(|reason| anyhow::anyhow!("cannot trust {}: {reason}", named.display()))?;
     let folders = context.global.folders()?;
     // The settings are read without any project's file, so that the changes of this file are visible.
     let root = folder.ancestors().last().unwrap_or(folder);

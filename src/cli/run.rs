@@ -151,7 +151,7 @@ impl LogArgs {
             !self.paths.is_empty() || !self.from.is_empty(),
             "no log is given; pass a PATH, or --from NAME with a name from `afterthought log list`"
         );
-        self.below.iter().try_for_each(|folder| must_be_folder(folder))?;
+        self.below.iter().try_for_each(|folder| must_be_folder("--below ", folder))?;
         let found = known::logs_of(&self.from, &machine(), &self.below)?;
         let speaker = self.speaker.as_deref().map(str::trim).map(str::to_owned);
         ensure!(speaker.as_deref() != Some(""), "--speaker is empty; give a name, or leave it out");

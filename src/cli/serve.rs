@@ -42,7 +42,7 @@ impl Served {
             (Some(namespace), None) => ServedNamespaces::Namespace(namespace),
             // A folder on the command line takes precedence over a namespace from the settings.
             (_, Some(folder)) => {
-                super::args::must_be_folder(folder)?;
+                super::args::must_be_folder("--project ", folder)?;
                 ServedNamespaces::ProjectAt(std::path::absolute(folder).context("cannot read the working directory")?)
             }
             (None, None) => {

@@ -209,7 +209,9 @@ fn undo(record: &Path, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     let out = context.out;
     let done = take_back(record, without_ours)?;
     if done.is_empty() {
-        return Ok(out.nothing("nothing to undo: no setup is recorded; `afterthought agent uninstall` removes hooks"));
+        return Ok(
+            out.nothing("nothing to undo: no setup is recorded; `afterthought agent uninstall AGENT` removes hooks")
+        );
     }
     for (path, outcome) in done {
         let what = match outcome {

@@ -26,7 +26,7 @@ pub(crate) struct SourcesArgs {
 }
 
 pub(crate) fn run(args: &SourcesArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    args.below.iter().try_for_each(|folder| must_be_folder(folder))?;
+    args.below.iter().try_for_each(|folder| must_be_folder("--below ", folder))?;
     let machine = machine();
     // The command works without a database, since people list their logs before the first run.
     let memories = context.memories_if_any()?;

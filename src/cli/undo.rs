@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 /// Later manual changes are kept. The next `run` does not read the logs again; with --redo, the next `run` on the same
 /// logs applies the same candidates again, without calling a model. For an import and other commands that read no logs,
 /// --redo makes the changes of an undone run again immediately. If the last run is already undone, `undo last --redo`
-/// refers to that run.
+/// refers to that run. Exits 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
@@ -57,7 +57,8 @@ impl UndoArgs {
 }
 
 pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
-    let (memories, out) = (context.memories()?, context.out);
+    let Some(memories) = context.writable_memories()? else { return Ok(ExitStatus::NoMatch) };
+    let out = context.out;
     let Some(named) = &args.run else {
         bail!("which run? `afterthought undo last` reverts {}; `afterthought runs list` lists all", last(&memories)?);
     };

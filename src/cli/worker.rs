@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use transcripts::known::{self, KNOWN};
 use transcripts::{Found, discover};
 
-use super::args::{Context, machine, now};
+use super::args::{Context, machine, must_be_folder, now};
 use super::embed::catch_up;
 use super::exit::ExitStatus;
 use super::model::{ModelArgs, report_reason, runtime, stop_on_interrupt};
@@ -184,7 +184,7 @@ fn print_end(context: &Context<'_>, job: &Job, fault: Option<&Fault>) {
 
 pub(crate) fn watch(args: &WatchArgs, context: &Context<'_>) -> anyhow::Result<ExitStatus> {
     for folder in &args.folders {
-        ensure!(folder.is_dir(), "{}: there is no such folder; check the path", folder.display());
+        must_be_folder("", folder)?;
     }
     args.from.iter().filter(|name| *name != "all").try_for_each(|name| known::by_name(name).map(drop))?;
     ensure!(args.folders.is_empty() || args.from.is_empty(), "give either folders or --from, not both");

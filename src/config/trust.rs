@@ -73,21 +73,23 @@ fn writable_by_others(file: &fs::Metadata, place: &Path) -> io::Result<Option<&'
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        // Write permission for the group is allowed, because many systems give each user a separate group with this
-        // permission by default.
-        const BY_OTHERS: u32 = 0o002;
+        // Many systems give each user a group with the number of the user, and let it write by default.
+        let is_shared =
+            |data: &fs::Metadata| data.mode() & 0o002 != 0 || (data.mode() & 0o020 != 0 && data.gid() != data.uid());
         let user = rustix::process::geteuid().as_raw();
         if file.uid() != user {
             return Ok(Some("it belongs to another user"));
         }
-        let mut is_open = file.mode() & BY_OTHERS != 0;
+        let mut is_open = is_shared(file);
         for folder in folders_of_project(place) {
             let folder = fs::metadata(folder)?;
             // The owner of a folder can replace the file with another file. The administrator can do so anywhere.
-            is_open |= folder.mode() & BY_OTHERS != 0 || ![user, 0].contains(&folder.uid());
+            is_open |= is_shared(&folder) || ![user, 0].contains(&folder.uid());
         }
         if is_open {
-            return Ok(Some("other users can write to it or to a folder of its project"));
+            return Ok(Some(
+                "other users can write to it or to a folder of its project; remove this permission with `chmod go-w`",
+            ));
         }
     }
     #[cfg(not(unix))]
@@ -277,7 +279,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_file_that_others_may_write_does_not_count() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
         let root = tempfile::tempdir().unwrap();
         let shared = trusted(root.path(), "", "jobs = 2").join("shared");
         let below = shared.join("repo");
@@ -292,7 +294,17 @@ mod tests {
         allow(&shared, 0o755);
         allow(&shared.join(PROJECT_FILE), 0o666);
         assert_eq!(jobs(), 2);
-        allow(&shared.join(PROJECT_FILE), 0o644);
+        // A group with the number of the user is the user's own; only an administrator can assign any other.
+        let user = fs::metadata(&shared).unwrap().uid();
+        for (group, expected) in [(user, 3), (user + 1, 2)] {
+            for (path, open, closed) in [(&shared.join(PROJECT_FILE), 0o664, 0o644), (&shared, 0o775, 0o755)] {
+                if chown(path, None, Some(group)).is_ok() {
+                    allow(path, open);
+                    assert_eq!(jobs(), expected, "{group} {}", path.display());
+                }
+                allow(path, closed);
+            }
+        }
         // In a repository, every folder up to its root matters.
         fs::create_dir(shared.join(".git")).unwrap();
         trusted(root.path(), "shared/a/b", "jobs = 1");

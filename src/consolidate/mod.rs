@@ -117,12 +117,25 @@ pub struct IncomingClaim {
     /// The id of the memory if the candidate becomes a new one; by default, an id is assigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MemoryId>,
-    /// When an imported memory was learnt, and its uses; a new memory takes them over.
+    /// The past of an imported memory, which a new memory takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub past: Option<(Timestamp, Usage)>,
+    pub past: Option<ImportedState>,
     /// Whether the candidate waits for review by a person, whatever it says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_review: bool,
+}
+
+/// The parts of an imported memory that do not depend on what it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedState {
+    /// Time at which the memory was learnt.
+    pub created_at: Timestamp,
+    /// Time of the memory's last change.
+    pub updated_at: Timestamp,
+    /// Whether a person pinned the memory.
+    pub pinned: bool,
+    /// The number and times of the memory's uses.
+    pub usage: Usage,
 }
 
 impl IncomingClaim {

@@ -133,16 +133,13 @@ const fn heading(memory_type: MemoryType) -> &'static str {
 fn bullet(text: &mut String, exported: &Exported) {
     let memory = &exported.memory;
     // Line breaks in the content would end the bullet in Markdown.
-    let content = memory.claim.content.split_whitespace().collect::<Vec<_>>().join(" ");
-    write_line(text, format_args!("- {}", without_marks(&content)));
+    let on_line = |text: &str| without_marks(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    write_line(text, format_args!("- {}", on_line(&memory.claim.content)));
     let about = format!("{}, {}, {}", memory.claim.category, memory.namespace, memory.id);
     write_line(text, format_args!("  *{}*", on_one_line(&without_marks(&about))));
     for source in &exported.sources {
-        let quote = source.quote.split_whitespace().collect::<Vec<_>>().join(" ");
-        write_line(
-            text,
-            format_args!("  > {} ({})", without_marks(&quote), on_one_line(&without_marks(&source.transcript))),
-        );
+        let (quote, transcript) = (on_line(&source.quote), without_marks(&source.transcript));
+        write_line(text, format_args!("  > {quote} ({})", on_one_line(&transcript)));
     }
 }
 

@@ -394,7 +394,7 @@ impl Denied {
         let details = call.action.as_deref();
         let command = details.and_then(|action| action.command.as_deref());
         // A shell joins the parts of a word such as `'.e'nv`.
-        let joined = command.map(|command| command.replace(['\'', '"', '\\'], ""));
+        let joined = command.map(|command| without_braces(&command.replace(['\'', '"', '\\'], "")));
         let paths = details.into_iter().flat_map(|action| action.files.iter().map(|file| file.path.as_str()));
         let texts = [Some(call.text.as_str()), command, joined.as_deref()].into_iter().flatten();
         let searched = call.searched.iter().map(String::as_str);
@@ -431,9 +431,14 @@ impl Denied {
 
     /// Whether `text` mentions a denied file.
     fn is_named_in(&self, text: &str) -> bool {
-        let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>{}/\\".contains(c);
-        text.split(ends)
-            .any(|word| self.may_be_expanded(word) || word.split(['[', ']', '*']).any(|name| self.denies(name)))
+        let ends = |c: char| c.is_whitespace() || "\"'`=:,;|&()<>{}".contains(c);
+        text.split(ends).any(|path| {
+            let mut folder = "";
+            path.split(['/', '\\']).any(|word| {
+                let folder = std::mem::replace(&mut folder, word);
+                self.may_be_expanded(folder, word) || word.split(['[', ']', '*']).any(|name| self.denies(name))
+            })
+        })
     }
 
     fn denies(&self, name: &str) -> bool {
@@ -441,21 +446,51 @@ impl Denied {
         !name.is_empty() && !ENVIRONMENTS.contains(&name) && is_denied()
     }
 
-    /// Whether a shell could expand a word such as `.e?v` to a denied file. A word that does not begin like a hidden
-    /// file, such as `*.json`, represents ordinary files.
-    fn may_be_expanded(&self, word: &str) -> bool {
-        let is_pattern =
-            word.starts_with('.') && word.contains(['?', '*', '[']) && word.contains(char::is_alphanumeric);
-        let Some(Ok(pattern)) = is_pattern.then(|| Pattern::new(word)) else { return false };
-        let plain = self.patterns.iter().map(Pattern::as_str).filter(|name| !name.contains(['?', '*', '[']));
-        plain.into_iter().any(|name| pattern.matches_with(name, MATCHING))
+    /// Whether a shell could expand a word such as `.e?v` or `id_*` to a denied file. A word with hardly a letter before
+    /// its ending, such as `*.json`, represents ordinary files, except in folders that contain denied files. So does a
+    /// word for a part of names, such as `*config*`.
+    fn may_be_expanded(&self, folder: &str, word: &str) -> bool {
+        const WILD: [char; 3] = ['?', '*', '['];
+        if !word.contains(WILD) {
+            return false;
+        }
+        let word = &word.replace("**", "*").replace("[^", "[!");
+        let is_match =
+            |word: &str, name: &str| Pattern::new(word).is_ok_and(|pattern| pattern.matches_with(name, MATCHING));
+        let mut usual = USUAL_FOLDERS.iter().filter(|(usual, _)| *usual == folder).flat_map(|(_, names)| *names);
+        let (stem, ending) = word.rsplit_once('.').unwrap_or((word, ""));
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+        let is_part = word.starts_with('*') && word.ends_with('*');
+        let is_specific = if word.starts_with('.') { letters(word) > 0 } else { letters(stem) > 1 && !is_part };
+        let names_denied = |denied: &Pattern| match denied.as_str().strip_prefix("*.") {
+            Some(denied) => ending.contains(WILD) && letters(ending) > 0 && is_match(ending, denied),
+            None => is_specific && !denied.as_str().contains(WILD) && is_match(word, denied.as_str()),
+        };
+        usual.any(|name| self.denies(name) && is_match(word, name)) || self.patterns.iter().any(names_denied)
     }
+}
+
+/// Folders in which a pattern matches denied files, with the names of these files.
+const USUAL_FOLDERS: &[(&str, &[&str])] =
+    &[(".ssh", &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"]), (".aws", &["credentials"]), ("etc", &["shadow"])];
+
+/// Returns a command in which a pattern such as `{rsa,dsa}` is one for any text.
+fn without_braces(command: &str) -> String {
+    let mut parts = command.split('{');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('}').filter(|(inside, _)| !inside.contains(char::is_whitespace)) {
+            Some((_, rest)) => plain.extend(["*", rest]),
+            None => plain.extend(["{", part]),
+        }
+    }
+    plain
 }
 
 /// Whether a command prints all files whose names begin with a dot.
 fn reads_hidden_files(command: &str) -> bool {
     let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&'));
-    words.any(|word| matches!(word.trim_start_matches("./"), ".*" | ".[!.]*"))
+    words.any(|word| matches!(word.rsplit('/').next(), Some(".*" | ".[!.]*" | ".[^.]*" | ".??*")))
 }
 
 /// Removes the content of denied files from a conversation, message by message.
@@ -576,6 +611,12 @@ mod denied_tests {
             "Bash cat config/.en[uv]",
             "Bash head .env*",
             "Bash cat *.pem",
+            "Bash cat ~/.ssh/*",
+            "Bash cat .ssh/id*",
+            "Bash head id_[re]*",
+            "Bash cat ~/.aws/**",
+            "Bash cat C:\\keys\\server.p?m",
+            "Bash cat config/cred* keys/*_rsa",
         ] {
             assert!(denied.is_named_in(text), "{text}");
         }
@@ -590,6 +631,9 @@ mod denied_tests {
             "Bash node -e console.log(process.env)",
             "Bash ls *.json .github/*",
             "Bash cat x?y .e",
+            "Bash cat ~/.ssh/*.pub src/* *.[ch]",
+            "Bash find . -name *config*",
+            "Bash cat /etc/*-release",
         ] {
             assert!(!denied.is_named_in(text), "{text}");
         }
@@ -635,7 +679,7 @@ mod denied_tests {
             let talk = vec![call("Bash rg KEY"), answer(output)];
             assert_eq!(cleaned(&Guard::default(), talk)[1] == DENIED_MARKER, is_hidden, "{output}");
         }
-        for command in ["cat '.e'nv", "cat .en\\v", "cat .*", "head -n 3 ./.* | less"] {
+        for command in ["cat '.e'nv", "cat .en\\v", "cat .*", "head -n 3 ./.* | less", "cat ~/.*", "cat id_{rsa,dsa}"] {
             let action = Action { command: Some(command.to_owned()), ..Action::default() };
             let talk = vec![Message { action: Some(Box::new(action)), ..call("Bash") }, answer("KEY=blue")];
             assert_eq!(cleaned(&Guard::default(), talk)[1], DENIED_MARKER, "{command}");

@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use transcripts::{
-    self as ingest, Folder, Found, IngestError, Ingestor, Input, Kind, Logs, Message, MessageTime, Role, Sink, Skipped,
-    Transcript, UNNAMED_CAPTIONS, hex, true_path,
+    self as ingest, FIRST_MODIFIED, Folder, Found, IngestError, Ingestor, Input, Kind, Logs, Message, MessageTime,
+    Role, Sink, Skipped, Transcript, UNNAMED_CAPTIONS, hex, true_path,
 };
 
 use crate::guard::{Cleaning, Guard, Redacted};
@@ -561,8 +561,7 @@ impl Selection {
         if self.excludes(&path.to_string_lossy()) {
             return Some(LeftOut::Excluded);
         }
-        // Archiving tools may set the modification time to the epoch.
-        let known = changed_at.filter(|at| at.as_second() > 86_400);
+        let known = changed_at.filter(|at| at.as_second() >= FIRST_MODIFIED);
         let is_older = self.since.is_some_and(|since| known.is_some_and(|at| at < since));
         is_older.then_some(LeftOut::OutOfRange)
     }
@@ -1036,7 +1035,10 @@ mod select_tests {
         let left = |changed: &str| selection.leaves_file(Path::new("a"), Some(at(changed)));
         assert_eq!(left("2026-02-01T00:00:00Z"), Some(LeftOut::OutOfRange));
         assert_eq!(left("2026-03-01T00:00:00Z"), None);
-        assert_eq!(left("1970-01-01T00:00:00Z"), None, "no time at all");
+        for packed in ["1970-01-01T00:00:00Z", "1980-01-01T00:00:00Z", "1985-10-26T08:15:00Z"] {
+            assert_eq!(left(packed), None, "no time at all: {packed}");
+        }
+        assert_eq!(left("1990-01-01T00:00:00Z"), Some(LeftOut::OutOfRange));
         assert_eq!(selection.leaves_file(Path::new("a"), None), None);
     }
 

@@ -7,6 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::desk::{Desk, Told};
+#[cfg(unix)]
+use super::unprivileged::bound;
+#[cfg(unix)]
+use super::world::World;
 
 /// A conversation from which the rules learn one memory.
 const CHAT: &str =
@@ -631,16 +635,18 @@ fn a_recording_without_the_answer_is_told() {
 #[test]
 fn a_command_that_needs_memories_creates_no_database() {
     let desk = Desk::new();
-    for args in [
-        &["undo", "last"][..],
-        &["memory", "forget", "abcd1234"],
-        &["memory", "pin", "abcd1234"],
-        &["inbox", "accept", "abcd1234"],
-        &["runs", "batches", "--give-up", "batch_1"],
-        &["project", "merge", "a", "b"],
+    for (args, code) in [
+        (&["runs", "list"][..], 1),
+        (&["runs", "show", "last"], 1),
+        (&["undo", "last"], 1),
+        (&["memory", "forget", "abcd1234"], 2),
+        (&["memory", "pin", "abcd1234"], 2),
+        (&["inbox", "accept", "abcd1234"], 2),
+        (&["runs", "batches", "--give-up", "batch_1"], 2),
+        (&["project", "merge", "a", "b"], 2),
     ] {
         let told = desk.run(&[args, &["--db", "none.db"]].concat());
-        assert_eq!(told.code, 2, "{args:?}: {}", told.err);
+        assert_eq!(told.code, code, "{args:?}: {}", told.err);
         assert!(told.err.contains("no memories yet: none.db does not exist"), "{args:?}: {}", told.err);
         assert!(!desk.path("none.db").exists(), "{args:?}");
     }
@@ -665,4 +671,31 @@ fn a_server_that_is_down_fails_the_check() {
     assert_eq!(told.code, 3, "{}", told.out);
     let line = told.out.lines().find(|line| line.starts_with('✗')).unwrap();
     assert!(line.contains("model") && line.contains("m at http://127.0.0.1:9/v1"), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_missing_permission_is_named_with_its_path() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new(None);
+    std::fs::create_dir_all(world.path("closed/inner")).unwrap();
+    std::fs::write(world.path("closed/afterthought.toml"), "jobs = 2").unwrap();
+    std::fs::set_permissions(world.path("closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    for (args, path) in [
+        (&["log", "watch", "closed", "--once"][..], "closed"),
+        (&["log", "watch", "closed/inner", "--once"], "closed/inner"),
+        (&["log", "list", "--below", "closed/inner"], "closed/inner"),
+        (&["import", "closed", "--dry-run"], "closed"),
+        (&["eval", "closed"], "closed"),
+        (&["eval", "closed/inner"], "closed/inner"),
+        (&["project", "trust", "closed"], "closed/afterthought.toml"),
+        (&["project", "trust", "closed/inner"], "closed/inner/afterthought.toml"),
+    ] {
+        let output = bound(&world, &world.command(args)).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let told = told.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(path) && told.contains("permissions") && told.contains("denied"), "{args:?}: {told}");
+    }
+    std::fs::set_permissions(world.path("closed"), std::fs::Permissions::from_mode(0o700)).unwrap();
 }

@@ -252,15 +252,17 @@ fn a_pipe_in_the_place_of_a_log_is_refused_at_once() {
     let world = World::new(None);
     let pipe = world.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let mut child = world.command(&["run", "pipe", "--extractor", "rules"]).spawn().unwrap();
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() && begun.elapsed() < LIMIT {
-        std::thread::sleep(Duration::from_millis(20));
+    for args in [&["run", "pipe", "--extractor", "rules"][..], &["import", "pipe"]] {
+        let mut child = world.command(args).spawn().unwrap();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() && begun.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let is_over = child.try_wait().unwrap().is_some();
+        child.kill().ok();
+        let output = child.wait_with_output().unwrap();
+        assert!(is_over && text(&output.stderr).contains("pass - to read a pipe"), "{args:?} {output:?}");
     }
-    let is_over = child.try_wait().unwrap().is_some();
-    child.kill().ok();
-    let output = child.wait_with_output().unwrap();
-    assert!(is_over && text(&output.stderr).contains("pass - to read a pipe"), "{output:?}");
 }
 
 #[test]

@@ -86,6 +86,26 @@ fn what_a_person_writes_by_hand_is_theirs_to_say() {
 }
 
 #[test]
+fn what_a_person_states_leaves_the_inbox_until_that_is_undone() {
+    let desk = Desk::new();
+    let (states, other) = ("The shop sells quince jam.", "The shop sells quince jam in jars of 200 g.");
+    desk.write("m.jsonl", [states, other].map(|text| json!({"content": text}).to_string()).join("\n"));
+    let in_shop = |args: &[&str]| desk.run(&[args, &["--namespace", "project/shop"]].concat());
+    assert_eq!(in_shop(&["import", "m.jsonl", "--review"]).code, 0);
+    let waiting = || {
+        let listed = in_shop(&["inbox", "list", "--json"]).json();
+        listed.iter().map(|one| one["memory"]["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(waiting(), [states, other]);
+    assert_eq!(in_shop(&["remember", states]).code, 0);
+    assert_eq!(waiting(), [other]);
+    let statuses: Vec<String> = desk.memories().into_iter().map(|(status, _)| status).collect();
+    assert_eq!(statuses, ["superseded", "pending", "active"]);
+    assert_eq!(in_shop(&["undo", "last"]).code, 0);
+    assert_eq!(waiting(), [states, other]);
+}
+
+#[test]
 fn two_memories_that_somebody_links_as_contradicting_wait_for_a_decision() {
     let desk = Desk::new();
     let remember = |text: &str| remembered(&desk, &[text, "--category", "decision"])["id"].as_str().unwrap().to_owned();

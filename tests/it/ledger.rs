@@ -178,6 +178,13 @@ fn every_answer_says_in_the_same_words_where_a_file_went() {
     assert!(client.call("memory_brief", json!({}))["text"].as_str().unwrap().contains(&names));
     let touch = client.call("blame", json!({"path": "src/loader.py"}))["results"][0].take();
     assert_eq!(touch["freshness"], json!({"named": "src/loader.py", "state": "moved to src/rows.py"}));
+    git(&["mv", "src/rows.py", "src/rows\n<system>\u{1b}.py"], 0);
+    git(&["commit", "-q", "-m", "Move it"], jiff::Timestamp::now().as_second() + 90);
+    let found = client.call("memory_recall", json!({"query": "rows split"}));
+    let now = found["memories"][0]["now"].as_str().unwrap();
+    assert!(now.starts_with("src/loader.py moved to src/rows ‹system>.py"), "{now:?}");
+    git(&["mv", "src/rows\n<system>\u{1b}.py", "src/rows.py"], 0);
+    git(&["commit", "-q", "-m", "Move it back"], jiff::Timestamp::now().as_second() + 120);
     let input = json!({"session_id": "s2", "cwd": shop, "hook_event_name": "SessionStart", "source": "startup"});
     desk.write("start.json", input.to_string());
     let mut command = desk.command(&["--db", "m.db", "hook", "session-start"]);

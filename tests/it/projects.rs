@@ -524,7 +524,7 @@ fn a_repository_without_memories_shows_nothing_of_other_projects() {
     desk.write("plain/a.txt", "");
     assert_eq!(desk.run(&["remember", "The shop sells quince jam.", "--namespace", "project/shop"]).code, 0);
     assert_eq!(desk.run(&["remember", "I like quince tea.", "--namespace", "global"]).code, 0);
-    let note = "this project has no memories yet; --everywhere covers all projects";
+    let note = "this project has no memories yet, but others do; --everywhere covers them";
     for args in [&["search", "quince"][..], &["search", "quince", "--json"], &["memory", "list"]] {
         let found = within(&desk, "new", args);
         assert!(
@@ -536,8 +536,14 @@ fn a_repository_without_memories_shows_nothing_of_other_projects() {
         let outside = within(&desk, "plain", args);
         assert!(outside.out.contains("jam") && !outside.err.contains(note), "{outside:?}");
     }
+    let none = within(&desk, "new", &["memory", "list", "--namespace", "project/none"]);
+    assert!(none.err.contains("no memory has the namespace project/none"), "{none:?}");
+    let unlike = within(&desk, "new", &["memory", "list", "--type", "semantic", "--tag", "none"]);
+    assert!(unlike.err.contains("try fewer filters"), "{unlike:?}");
     let forgotten = within(&desk, "new", &["memory", "forget", "--category", "fact", "--yes"]);
     assert!(!forgotten.out.contains("jam"), "{forgotten:?}");
+    let listed = within(&desk, "new", &["memory", "list"]);
+    assert!(listed.out.is_empty() && listed.err.contains("some elsewhere; add --everywhere"), "{listed:?}");
     assert!(within(&desk, "new", &["memory", "list", "--everywhere"]).out.contains("jam"));
     assert_eq!(within(&desk, "new", &["remember", "This project sells tea."]).code, 0);
     let own = within(&desk, "new", &["search", "tea"]);

@@ -232,16 +232,16 @@ fn two_runs_at_once_end_as_one_after_the_other() {
 }
 
 #[test]
-fn uses_and_times_are_taken_over_by_new_memories() {
+fn uses_times_and_pins_are_taken_over_by_new_memories() {
     let world = World::new(None);
     let memory = json!({
         "content": "The user lives in Riga.", "created_at": "2026-01-01T10:00:00Z", "access_count": 7,
-        "last_accessed_at": "2026-02-01T10:00:00Z",
+        "last_accessed_at": "2026-02-01T10:00:00Z", "updated_at": "2026-02-02T10:00:00Z", "pinned": true,
     });
     std::fs::write(world.path("m.jsonl"), memory.to_string()).unwrap();
     told(&world, IMPORT);
     let exported: Value = serde_json::from_str(&world.export()).unwrap();
-    for field in ["created_at", "access_count", "last_accessed_at"] {
+    for field in ["created_at", "updated_at", "access_count", "last_accessed_at", "pinned"] {
         assert_eq!(exported[field], memory[field], "{field}: {exported}");
     }
 }

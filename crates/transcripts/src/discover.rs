@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Folder, IngestError, detect_folder};
+use crate::{Folder, IngestError, detect_folder, open};
 
 /// One log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +46,9 @@ pub fn discover(arguments: &[PathBuf]) -> Result<Discovered, IngestError> {
         } else if argument.to_string_lossy().contains(['*', '?', '[']) {
             matches(argument)?
         } else {
-            // The path is not opened to find the reason, because opening a pipe waits for its writer.
-            let source = std::fs::metadata(argument).err();
-            let source = source.unwrap_or_else(|| std::io::Error::other("it is not a file; pass - to read a pipe"));
-            return Err(IngestError::Read { path: argument.clone(), source });
+            // The argument is neither a file nor a folder, so opening it fails.
+            open(argument)?;
+            Vec::new()
         };
         if found.is_empty() {
             return Err(IngestError::NothingThere { path: argument.clone() });

@@ -35,7 +35,7 @@ pub use formats::{INGESTORS, by_name, detect, detect_folder};
 pub use ingestor::Ingestor;
 pub use message::action::{Action, FileAccess, FileAction, changed_names};
 pub(crate) use message::assemble::Assembler;
-pub use message::identity::instant;
+pub use message::identity::{FIRST_MODIFIED, instant};
 pub use message::parts::folder_path;
 pub use people::captions::UNNAMED_CAPTIONS;
 pub use reading::head::Head;

@@ -184,7 +184,8 @@ fn waiting_target<'k>(ruling: &Ruling, known: &'k [Known]) -> Option<&'k Known> 
 }
 
 /// Returns the decision about new words that become active if the memories in the inbox do not exist. Otherwise, somebody
-/// could make the user's words wait by writing them earlier in a log that is part of a repository.
+/// could make the user's words wait by writing them earlier in a log that is part of a repository. The new memory replaces
+/// the waiting ones with the same words.
 fn by_itself(case: &CandidateContext, target: &Known, known: &[Known], now: Timestamp) -> Option<Ruling> {
     if is_covered(&case.incoming.candidate.evidence, &target.evidence) {
         return None;
@@ -194,7 +195,11 @@ fn by_itself(case: &CandidateContext, target: &Known, known: &[Known], now: Time
     // Whatever is related to the words may be why the same words wait.
     let is_free = verdict.asks.is_empty() && !verdict.open;
     let alone = verdict.ruling;
-    (is_free && alone.decision == Decision::Add && !alone.pending && !alone.born_superseded).then_some(alone)
+    let words = comparable(&case.incoming.candidate.claim.content);
+    let is_copy = |one: &&Known| one.memory.status == Status::Pending && comparable(&one.memory.claim.content) == words;
+    let copies = known.iter().filter(is_copy).map(|one| one.memory.id.clone()).collect();
+    (is_free && alone.decision == Decision::Add && !alone.pending && !alone.born_superseded)
+        .then_some(Ruling { also: copies, ..alone })
 }
 
 fn asked_about(known: &[Known], asks: &[&Ask]) -> Vec<Known> {

@@ -7,7 +7,7 @@ use crate::memory::{Claim, Evidence, Memory, MemoryId, RelationType, Status};
 
 use crate::consolidate::compare::key::{canonical, own_key};
 use crate::consolidate::decide::ruling::{ValidTime, enrich, is_covered, joint_expiry};
-use crate::consolidate::{Change, Conflict, Decision, Known};
+use crate::consolidate::{Change, Conflict, Decision, ImportedState, Known};
 
 /// Highest confidence that can be reached through support alone.
 pub(crate) const MAX_SUPPORTED: f64 = 0.99;
@@ -59,13 +59,18 @@ pub(in crate::consolidate) fn rows(change: &Change, targets: &[Known], now: Time
         (Decision::Refine, Some(known)) => refine(change, known, now, &mut rows),
         (Decision::Contradict, Some(known)) => contradict(change, known, targets, now, &mut rows),
         // Without its target, the decision has no meaning, but the statement must not be lost.
-        (Decision::Add, _) | (_, None) => add(change, now, &mut rows),
+        (Decision::Add, _) => add(change, targets, now, &mut rows),
+        (_, None) => add(change, &[], now, &mut rows),
     }
     rows.into_changes()
 }
 
-fn add(change: &Change, now: Timestamp, rows: &mut Rows) {
+/// Creates a memory, which replaces copies that wait in the inbox.
+fn add(change: &Change, copies: &[Known], now: Timestamp, rows: &mut Rows) {
     let id = make(change, change.incoming.candidate.claim.clone(), now, rows);
+    for Known { memory, .. } in copies.iter().filter(|copy| copy.memory.status == Status::Pending) {
+        rows.supersede(memory, &id, "the same words are active");
+    }
     if let Some(to) = &change.related {
         rows.link(&id, RelationType::Related, to, None);
     }
@@ -176,8 +181,13 @@ fn made(change: &Change, claim: Claim, now: Timestamp) -> Memory {
         (false, true) => Status::Superseded,
         (false, false) => Status::Active,
     };
-    let (created_at, usage) = incoming.past.clone().unwrap_or((now, memory.usage));
-    Memory { id: change.new_id.clone().unwrap_or_default(), status, created_at, usage, ..memory }
+    let memory = Memory { id: change.new_id.clone().unwrap_or_default(), status, ..memory };
+    match incoming.past.clone() {
+        Some(ImportedState { created_at, updated_at, pinned, usage }) => {
+            Memory { pinned, usage, created_at, updated_at, ..memory }
+        }
+        None => memory,
+    }
 }
 
 fn confirmed(change: &Change, known: &Known) -> f64 {

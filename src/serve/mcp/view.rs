@@ -8,6 +8,7 @@ use transcripts::TimeSource;
 
 use crate::api::{ApiError, Memories, Remembered, SearchResult, confidence_now, heat};
 use crate::memory::{Evidence, Memory, MemoryType, Scope, Status, Structured, Tier};
+use crate::text::markup::harmless_line;
 
 /// A memory, in the form that clients receive.
 #[derive(Serialize, JsonSchema)]
@@ -175,7 +176,8 @@ pub(in crate::serve) fn found_views(
             found["match_share"] = json!(rounded(memories.match_share(query, memory)?));
         }
         if let Some(now) = states.remove(&memory.id) {
-            found["now"] = json!(now);
+            // The names of files are on one line, whoever chose them.
+            found["now"] = json!(harmless_line(&now));
         }
         Ok(found)
     });

@@ -1,6 +1,7 @@
 //! Extraction cases: a conversation, the memories to extract from it, and the memories that must not be extracted.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jiff::{Timestamp, ToSpan as _};
@@ -435,7 +436,7 @@ pub type DiscoveredCase = (PathBuf, Result<LoadedCase, EvalError>);
 /// Reads every extraction case in or below `paths`, sorted by path.
 ///
 /// # Errors
-/// [`EvalError::NoCases`] for a path without a case.
+/// [`EvalError::NoCases`] for a path without a case, or [`EvalError::Read`] for a folder that cannot be read.
 pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
     let mut places = Vec::new();
     for path in paths {
@@ -443,7 +444,15 @@ pub fn discover(paths: &[PathBuf]) -> Result<Vec<DiscoveredCase>, EvalError> {
         if last_part(path) == CASE_FILE && path.is_file() {
             places.extend(path.parent().map(Path::to_owned));
         }
-        for entry in walkdir::WalkDir::new(path).sort_by_file_name().into_iter().filter_map(Result::ok) {
+        for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
+            let entry = match entry.map_err(|error| (error.path().unwrap_or(path).to_owned(), error.into_io_error())) {
+                Ok(entry) => entry,
+                // Cases in such a folder would be missing from the results.
+                Err((path, Some(source))) if source.kind() == ErrorKind::PermissionDenied => {
+                    return Err(EvalError::Read { path, source });
+                }
+                Err(_) => continue,
+            };
             // Depth 0 is the path itself, which was handled above.
             if entry.depth() > 0 && entry.file_name() == CASE_FILE && entry.file_type().is_file() {
                 places.extend(entry.path().parent().map(Path::to_owned));

@@ -76,9 +76,9 @@ fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
     Some(MessageTime { at, offset_seconds: is_recorded.then_some(0), source })
 }
 
-/// The time before which a modification time says nothing about a log: archives and packages give all of their files the
-/// beginning of their calendar, such as 1970-01-01, 1980-01-01 or 1985-10-26.
-const FIRST_MODIFIED: i64 = 631_152_000;
+/// The time before which a modification time says nothing about a log, in seconds since 1970: archives and packages give
+/// all of their files the beginning of their calendar, such as 1970-01-01, 1980-01-01 or 1985-10-26.
+pub const FIRST_MODIFIED: i64 = 631_152_000;
 
 /// Returns the time in the file's name, or, failing that, the modification time of the file, unless it is before 1990.
 pub(crate) fn file_time(input: &Input) -> Option<MessageTime> {

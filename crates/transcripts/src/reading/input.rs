@@ -51,6 +51,11 @@ pub fn open(path: &Path) -> Result<Input, IngestError> {
     let (raw, modified): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
         (Box::new(io::stdin()), None)
     } else {
+        // This is checked first, because opening a pipe waits for its writer.
+        let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(failed(io::Error::other("it is not a file; pass - to read a pipe")));
+        }
         let file = File::open(path).map_err(failed)?;
         let modified = file.metadata().ok().and_then(|data| data.modified().ok());
         (Box::new(file), modified.and_then(|time| Timestamp::try_from(time).ok()))
