@@ -131,32 +131,37 @@ impl Guard {
 
     /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, value: T) -> (Redacted<T>, Findings) {
-        self.redact_noting(value, &mut |_, _| {})
+        self.redact_judged(value, &mut |_, _| true)
     }
 
-    /// Does the same as [`Self::redact`], and calls `note` with each finding in a text and the text that it replaces.
-    pub(super) fn redact_noting<T: Redact>(
+    /// Does the same as [`Self::redact`], but removes only the findings for which `judge` is true. It is called with each
+    /// finding in a text and the text that it replaces.
+    pub(super) fn redact_judged<T: Redact>(
         &self,
         mut value: T,
-        note: &mut dyn FnMut(&scan::Found, &str),
+        judge: &mut dyn FnMut(&scan::Found, &str) -> bool,
     ) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
-        value.edit_texts(&mut |text| self.redact_text(text, &mut findings, note));
+        value.edit_texts(&mut |text| self.redact_text(text, &mut findings, judge));
         (Redacted(value), findings)
     }
 
-    fn redact_text(&self, text: &mut String, findings: &mut Findings, note: &mut dyn FnMut(&scan::Found, &str)) {
+    fn redact_text(
+        &self,
+        text: &mut String,
+        findings: &mut Findings,
+        judge: &mut dyn FnMut(&scan::Found, &str) -> bool,
+    ) {
         // Removing one secret can complete the shape of another next to it, so the surroundings are scanned again, and
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
-        let remove =
-            |text: &str, found: Vec<scan::Found>, note: &mut dyn FnMut(&scan::Found, &str), findings: &mut _| {
-                found.iter().for_each(|one| note(one, &text[one.range.clone()]));
-                scan::replace(text, found, findings)
-            };
+        let mut remove = |text: &str, mut found: Vec<scan::Found>, findings: &mut _| {
+            found.retain(|one| judge(one, &text[one.range.clone()]));
+            scan::replace(text, found, findings)
+        };
         // The rules come first, because they know where a secret ends and what it is called.
         while let Some(replaced) =
-            remove(text, self.find(text), note, findings).or_else(|| remove(text, prose::find(text), note, findings))
+            remove(text, self.find(text), findings).or_else(|| remove(text, prose::find(text), findings))
         {
             *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
