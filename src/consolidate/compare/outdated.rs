@@ -65,7 +65,9 @@ pub(super) fn outdated(incoming: &View<'_>, known: &View<'_>) -> Option<(Certain
         return None;
     }
     let found = comparison.clauses.iter().filter_map(|clause| comparison.by_clause(clause));
-    found.chain(comparison.by_value()).max_by_key(|(certainty, _)| *certainty)
+    // "Never run npm install; use pnpm instead" leaves other orders about pnpm in force.
+    let by_value = (!is_order(known)).then(|| comparison.by_value()).flatten();
+    found.chain(by_value).max_by_key(|(certainty, _)| *certainty)
 }
 
 /// Number of letters at the start of a subject by which a form of it is recognised.
