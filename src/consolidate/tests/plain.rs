@@ -28,6 +28,17 @@ fn what_holds_beside_what_is_known_is_neither_joined_nor_retires_it() {
 }
 
 #[test]
+fn an_order_ends_no_other_order_about_the_same_thing() {
+    for (old, new) in [
+        ("Always run pnpm typecheck before pushing", "Never run npm install; use pnpm instead."),
+        ("Always run make lint before pushing", "Never run make deploy; use make release instead."),
+    ] {
+        let pair = format!("order | The user's standing instruction: \"{old}\" ## category=convention | {new}");
+        assert_eq!(decided(&pair), Decision::Add, "{pair}");
+    }
+}
+
+#[test]
 fn what_is_of_one_matter_is_settled_without_a_model() {
     let wrong: Vec<_> = lines(ALIKE)
         .filter(|line| {

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use crate::memory::{
-    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Status,
+    Audience, Candidate, Claim, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Procedure, Status,
+    Structured,
 };
 use transcripts::MessageTime;
 
@@ -41,6 +42,15 @@ impl<'a> Line<'a> {
     fn claim(&self) -> Claim {
         let memory_type = if self.get("episode").is_some() { MemoryType::Episodic } else { MemoryType::Semantic };
         let mut claim = Claim::new(memory_type, self.get("category").unwrap_or("fact"), "title", self.content);
+        claim.structured = self.get("order").map(|_| {
+            Structured::Procedure(Procedure {
+                name: String::new(),
+                description: self.content.to_owned(),
+                steps: Vec::new(),
+                triggers: Vec::new(),
+                priority: None,
+            })
+        });
         claim.key = self.get("key").map(str::to_owned);
         claim.value = self.get("value").map(str::to_owned);
         claim.subject = self.get("subject").map(str::to_owned);

@@ -6,8 +6,8 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::clause::{
-    Finding, Hit, Slot, Voice, breaks_off, claim, fill, finished, keyed, plain_value, preference_key, project_key,
-    slot_of, slug, until_pointing, value, who, words,
+    Finding, Hit, Slot, Voice, breaks_off, claim, fill, finished, is_about_this_project, keyed, plain_value,
+    preference_key, project_key, slot_of, slug, until_pointing, value, who, words,
 };
 use super::language::{Act, LanguageRules};
 use super::product;
@@ -29,6 +29,9 @@ pub(super) fn finding(hit: &Hit<'_>, voice: &Voice<'_>) -> Option<Finding> {
         Act::Remember | Act::Mention => None,
     };
     finding.map(|mut finding| {
+        if is_about_this_project(hit.clause) {
+            finding.audience = Audience::Project;
+        }
         if let Some((name, key)) = voice.speaker.zip(finding.claim.key.as_mut()) {
             *key = of_person(name, key);
         }

@@ -1,6 +1,9 @@
 //! Corrections within a conversation: jokes, "I mixed that up", and corrections that mention their topic.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::candidates::Gathered;
 use super::cues::Table;
@@ -60,10 +63,26 @@ pub(super) fn take_back(
         return;
     }
     let correction = Correction::of(&message.text);
-    let is_met = |candidate: &Candidate| candidate.claim.key.is_none() && correction.replaces(candidate);
+    let is_met = |candidate: &Candidate| {
+        candidate.claim.key.is_none()
+            && (!is_about_speaker(&message.text) || is_said_by(message, candidate))
+            && correction.replaces(candidate)
+    };
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);
     }
+}
+
+/// Whether a text is about its speaker alone, so that it says nothing about others.
+pub(super) fn is_about_speaker(text: &str) -> bool {
+    static OWN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:I|ich|yo)\b|我").expect("the pattern is constant and a test compiles it")
+    });
+    OWN.is_match(text) && !text.contains("我们")
+}
+
+fn is_said_by(message: &Message, candidate: &Candidate) -> bool {
+    candidate.evidence.iter().any(|piece| piece.speaker == message.speaker)
 }
 
 /// Whether `message` begins by retracting the message `before`. If `message` is too short for its language to be

@@ -3,7 +3,7 @@
 //! There are no rules that convert sentences of these languages to the third person. A sentence is therefore quoted,
 //! followed by its resolved relative dates.
 
-use super::clause::{Finding, Voice, capitalised, fill};
+use super::clause::{Finding, Voice, capitalised, fill, is_about_this_project};
 use super::cues::{Kind, Table};
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::{Audience, Claim};
@@ -48,7 +48,8 @@ pub(super) fn sentence(message: &Message, said: &str, voice: &Voice<'_>) -> Opti
     let mut claim = Claim::new(shelf.memory_type, shelf.category, title(bare), content);
     claim.importance = shelf.importance;
     claim.confidence = CONFIDENCE;
-    let audience = if shelf.is_personal || table.manner.is_match(bare) { Audience::User } else { Audience::Project };
+    let is_personal = (shelf.is_personal || table.manner.is_match(bare)) && !is_about_this_project(bare);
+    let audience = if is_personal { Audience::User } else { Audience::Project };
     Some(Finding { claim, audience, since: dated.first })
 }
 

@@ -249,13 +249,15 @@ fn ended(messages: &[Message], people: &[usize], scenes: &Scenes, gathered: &mut
     let mut rarity = Rarity { texts: &texts, known: BTreeMap::new() };
     let mut over = BTreeSet::new();
     for (turn, &at) in people.iter().enumerate().filter(|(turn, _)| texts[*turn].len() <= MAX_BYTES) {
-        for (start, end) in ends(at, &messages[at], scenes) {
+        for End { start, topic, is_own } in ends(at, &messages[at], scenes) {
+            // "I no longer like tea" says nothing about what others like.
+            let may_end = |fact: &&Fact| {
+                (fact.turn, fact.end) <= (turn, start)
+                    && (!is_own || messages[people[fact.turn]].speaker == messages[at].speaker)
+            };
             let scores: Vec<usize> = facts
                 .iter()
-                .map(|fact| match fact {
-                    Some(fact) if (fact.turn, fact.end) <= (turn, start) => end.overlap(fact, turn, &mut rarity),
-                    Some(_) | None => 0,
-                })
+                .map(|fact| fact.as_ref().filter(may_end).map_or(0, |fact| topic.overlap(fact, turn, &mut rarity)))
                 .collect();
             // "The shop no longer runs on Heroku" is about where it runs, not about the shop.
             let most = scores.iter().copied().max().filter(|&most| most > 0);
@@ -306,9 +308,17 @@ impl Fact {
     }
 }
 
-/// Returns the sentences of `message`, at index `at`, that say that something has ended, each with the position at
-/// which it begins.
-fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
+/// A sentence that says that something has ended.
+struct End {
+    /// Byte offset in the message at which the sentence begins.
+    start: usize,
+    topic: Topic,
+    /// Whether it is about the speaker alone.
+    is_own: bool,
+}
+
+/// Returns the sentences of `message`, at index `at`, that say that something has ended.
+fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<End> {
     let text = &message.text;
     let Some(table) = detect_read(text, None).map(Table::of).filter(|table| table.ends.is_match(text)) else {
         return Vec::new();
@@ -316,7 +326,12 @@ fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<(usize, Topic)> {
     let base = text.as_ptr() as usize;
     let is_end = |said: &&str| table.ends.is_match(&fold(said)) && !scenes.hides(at, text, said);
     let ends = own_sentences(text).into_iter().filter(is_end);
-    ends.map(|said| (said.as_ptr() as usize - base, Topic::of_end(said))).collect()
+    let end = |said: &str| End {
+        start: said.as_ptr() as usize - base,
+        topic: Topic::of_end(said),
+        is_own: correction::is_about_speaker(said),
+    };
+    ends.map(end).collect()
 }
 
 /// The topic of a sentence.
@@ -335,7 +350,7 @@ impl Topic {
     fn of_end(said: &str) -> Self {
         static OVER: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
-                r"(?i)\b(?:(?:no longer|stopped) \w+ |nicht mehr )(?P<what>.+)|\b(?:do|does|did)(?:n't| not) \w+ (?P<object>.+?) any ?more\b",
+                r"(?i)\b(?:(?:no longer|stopped) \w+ |nicht mehr )(?P<what>[^,;:.]+)|\b(?:do|does|did)(?:n't| not) \w+ (?P<object>.+?) any ?more\b",
             )
         });
         let named = OVER.captures(said).and_then(|found| found.name("what").or_else(|| found.name("object")));

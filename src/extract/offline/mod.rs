@@ -45,7 +45,7 @@ use instructed::InstructionFilter;
 use scene::Scenes;
 
 /// Version of the rules. The version changes whenever the rules find different statements.
-pub(crate) const VERSION: &str = "rules-19";
+pub(crate) const VERSION: &str = "rules-20";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;

@@ -136,6 +136,10 @@ fn only_what_users_say_of_themselves_and_of_answers_holds_everywhere() {
         ("I decided to use Postgres.", Audience::Project),
         ("Remember that invoices are numbered per country.", Audience::Project),
         ("Nie direkt auf main pushen.", Audience::Project),
+        ("I prefer tabs over spaces in this repository.", Audience::Project),
+        ("I prefer pnpm for the project.", Audience::Project),
+        ("I'm the maintainer of the repository.", Audience::Project),
+        ("我更喜欢在这个项目里用制表符。", Audience::Project),
     ] {
         let found = all(&transcript(vec![Message::user(sentence)]));
         assert_eq!(found.iter().map(|one| one.audience).collect::<Vec<_>>(), [audience], "{sentence}");

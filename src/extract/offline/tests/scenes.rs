@@ -136,6 +136,7 @@ fn what_is_over_is_told_by_what_is_named_and_not_by_the_subject() {
         ("I prefer pnpm.", "I no longer prefer coffee."),
         ("We deploy with Nomad.", "We no longer deploy with Heroku."),
         ("Our API runs on Fly.io.", "The old API no longer runs on Heroku."),
+        ("I prefer tabs.", "I no longer like dogs, I prefer cats."),
     ] {
         let found = kept(&[kept_one, over]);
         let name = kept_one.trim_end_matches('.').rsplit(' ').next().unwrap();
@@ -143,6 +144,18 @@ fn what_is_over_is_told_by_what_is_named_and_not_by_the_subject() {
     }
     let played = kept(&["I am allergic to walnuts.", "Let's play: you be the guard.", "I stopped eating walnuts."]);
     assert!(played.iter().any(|one| one.contains("walnuts")), "{played:?}");
+}
+
+#[test]
+fn nobody_ends_what_another_person_says_about_themselves() {
+    let coffee = "Anna prefers dark roast coffee.";
+    let by = |name: &str, text: &str| Message { speaker: Some(name.to_owned()), ..Message::user(text) };
+    let said = |by_whom: &str| {
+        let over = by(by_whom, "I no longer drink dark roast coffee.");
+        let found = all(&transcript(vec![by("Anna", "I prefer dark roast coffee."), by("Bob", "Fine."), over]));
+        found.iter().any(|candidate| candidate.claim.content == coffee)
+    };
+    assert_eq!((said("Bob"), said("Anna")), (true, false));
 }
 
 #[test]
