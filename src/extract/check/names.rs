@@ -71,8 +71,10 @@ impl Names {
             return None;
         }
         self.foreign_given(content).or_else(|| {
-            // German capitalises every noun.
-            let is_german = [content, quote].iter().any(|text| detect(text, READ) == Some(Language::German));
+            // German capitalises every noun. "Die" and "an" are English words, too, so a short sentence is undecided.
+            let both = format!("{content} {quote}");
+            let is_german = [content, quote, &both].iter().any(|text| detect(text, READ) == Some(Language::German))
+                || detect(content, READ).is_none() && content.contains(['ä', 'ö', 'ß', 'Ä', 'Ö', 'Ü']);
             capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
         })
     }
@@ -258,6 +260,9 @@ mod tests {
             "Kristina's sister likes it.",
         ] {
             assert_eq!(names.foreign(known, "my sister"), None, "{known}");
+        }
+        for noun in ["Die Gruppe fängt freitags um halb acht an.", "Die Firma macht um acht auf."] {
+            assert_eq!(names.foreign(noun, "Freitags fangen wir um halb acht an."), None, "{noun}");
         }
         for (made_up, name) in [
             ("The user's sister Martina lives there.", "Martina"),

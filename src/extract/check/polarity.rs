@@ -42,7 +42,7 @@ pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Chang
     }
     // "Don't you use tabs?" expects a yes, so a negation in a question may deny nothing.
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
-        return lost(&claim, &said, &all).then_some(Change::Lost);
+        return (!is_averse(&claim) && lost(&claim, &said, &all)).then_some(Change::Lost);
     }
     (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
 }
@@ -51,6 +51,15 @@ pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Chang
 fn states_a_change(claim: &str) -> bool {
     const WORDS: &str = "changed|moved|switched|replaced|instead|rather than|former|used to|statt|gewechselt|umgestellt|früher|\
         ersetzt|cambi|en vez de|en lugar de|pasó de|antes|改|换|替代|取代";
+    WORDS.split('|').any(|word| claim.contains(word))
+}
+
+/// Whether a claim says without a negation that somebody does not want or do something: "avoids nuts" is the same as
+/// "does not eat nuts".
+fn is_averse(claim: &str) -> bool {
+    const WORDS: &str = "avoid|dislike|hates|refus|reject|forbid|forbidden|banned|free of|free from|except|only |meide|ablehn|lehnt |\
+        hasst|verzicht|verbot|frei von|erst ab|erst nach|nur |ausser|außer|evita|odia|rechaza|prohib|libre de|salvo |solo |sólo |避免|讨厌|拒绝|\
+        禁止|只";
     WORDS.split('|').any(|word| claim.contains(word))
 }
 

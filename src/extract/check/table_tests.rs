@@ -472,6 +472,21 @@ fn negations_that_are_kept_or_that_deny_nothing_are_believed() {
 }
 
 #[test]
+fn a_denial_in_other_words_is_believed() {
+    all(
+        &[
+            (D, "I don't eat nuts", "The user avoids eating nuts."),
+            (D, "Ich mag keine Nüsse.", "Der Nutzer meidet Nüsse."),
+            (D, "Vor zehn bitte nicht anrufen.", "Anrufe sind erst ab zehn Uhr erwünscht."),
+            (D, "Samstags arbeite ich nicht.", "Der Samstag ist für den Nutzer frei von Arbeit."),
+            (D, "No como nueces.", "El usuario evita comer nueces."),
+            (D, "我不吃坚果", "用户避免吃坚果。"),
+        ],
+        None,
+    );
+}
+
+#[test]
 fn negations_that_are_lost_or_made_up_are_not() {
     all(
         &[
