@@ -112,7 +112,12 @@ impl Dates {
         let runs = text.split(|c| digit(c).is_none()).filter(|run| run.len() == 4);
         let runs = runs.filter(|run| is_alone(run.as_ptr() as usize - text.as_ptr() as usize));
         // Other four-digit numbers are ports and amounts far more often than years.
-        let years = runs.filter_map(|run| run.parse::<i16>().ok()).filter(|year| (1500..2200).contains(year));
+        let years = runs.filter_map(|run| run.parse::<i16>().ok());
+        // Years in words, as in "nineteen ninety-eight". A whole century is far more often an amount.
+        let words = in_words(text).into_iter().flat_map(|number| number.readings);
+        let words = words.filter(|value| value.fract() == 0.0 && value % 100.0 != 0.0 && value.abs() < 9e3);
+        #[expect(clippy::cast_possible_truncation, reason = "only small whole numbers remain")]
+        let years = years.chain(words.map(|value| value as i16)).filter(|year| (1500..2200).contains(year));
         self.spans.extend(years.filter_map(|year| Some((Date::new(year, 1, 1).ok()?, Date::new(year, 12, 31).ok()?))));
     }
 

@@ -151,6 +151,11 @@ fn dates_that_follow_from_the_message_are_believed() {
     all(
         &[
             (D, "I moved yesterday", "The user moved on 2023-05-07."),
+            (D, "I was born in nineteen ninety-eight", "The user was born in 1998."),
+            (D, "we married in twenty ten", "The user married in 2010."),
+            (D, "it opened on the eleventh of May twenty nineteen", "It opened on 2019-05-11."),
+            (D, "Seit zweitausendneunzehn wohne ich hier.", "Der Nutzer wohnt seit 2019 hier."),
+            (D, "Nací en mil novecientos noventa y ocho.", "El usuario nació en 1998."),
             (D, "I move tomorrow", "The user moves on 2023-05-09."),
             (D, "since last Friday we use it", "The project has used it since 2023-05-05."),
             (D, "next Monday we ship", "The team ships on 2023-05-15."),
