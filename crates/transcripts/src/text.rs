@@ -216,6 +216,7 @@ impl<'a> Page<'a> {
 const DATED_LINES: usize = 12;
 const LONGEST_DATED_LINE: usize = 100;
 
+/// Returns the date in a line, unless it is the beginning or the end of a span of time.
 fn date_in(line: &str) -> Option<MessageTime> {
     written_in(line).or_else(|| identity::named_time(line).map(MessageTime::derived))
 }
