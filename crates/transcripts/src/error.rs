@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Skipped;
+
 /// The reason why a transcript could not be read. Callers handle each variant differently.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
@@ -26,6 +28,18 @@ pub enum IngestError {
         path: PathBuf,
         /// The name of the format.
         format: &'static str,
+    },
+    /// Another file in the same folder contains the whole conversation.
+    #[error("{} is not read, because {other} beside it contains the whole conversation; run on {other} or on the folder", spelled(.path))]
+    ReadElsewhere {
+        /// The path as specified by the user.
+        path: PathBuf,
+        /// The name of the other file.
+        other: String,
+        /// The name of the format.
+        format: &'static str,
+        /// The records that could not be used, which include the report on the other file.
+        skipped: Vec<Skipped>,
     },
     /// The argument of `--format` is not the name of any row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]

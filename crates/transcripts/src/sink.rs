@@ -18,12 +18,14 @@ pub struct Sink<'a> {
     pub skipped: Vec<Skipped>,
     /// Number of records that could be parsed only after a repair.
     pub repaired: usize,
+    /// Name of the file in the same folder from which the conversation is read instead.
+    pub read_from: Option<String>,
 }
 
 impl<'a> Sink<'a> {
     /// Returns a sink that passes each transcript to `accept`.
     pub fn new(accept: &'a mut dyn FnMut(Transcript)) -> Self {
-        Self { accept, skipped: Vec::new(), repaired: 0 }
+        Self { accept, skipped: Vec::new(), repaired: 0, read_from: None }
     }
 
     /// Returns all text of `input`; text over [`MAX_RECORD_BYTES`] is reported as `noun`.
@@ -45,6 +47,12 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// Reports that the conversation is read from the file called `name` in the same folder, which contains more.
+    pub(crate) fn leave_to(&mut self, name: &str) {
+        self.skip(1, Skipped::READ_ELSEWHERE);
+        self.read_from = Some(name.to_owned());
+    }
+
     /// Reports an unusable record, with its 1-based line or element number and the reason.
     ///
     /// `reason` must not repeat the record's text, which may contain secrets.
@@ -60,4 +68,10 @@ pub struct Skipped {
     pub record: usize,
     /// The reason, without the record's text.
     pub reason: String,
+}
+
+impl Skipped {
+    /// The reason that is reported for a file whose conversation another file contains.
+    pub(crate) const READ_ELSEWHERE: &str =
+        "another file in the same folder contains the whole conversation and is read instead";
 }
