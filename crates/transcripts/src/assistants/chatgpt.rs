@@ -188,29 +188,31 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
 /// Returns the fields with custom instructions, each with the part of the text that the user wrote.
 fn instructions(message: &Value) -> Vec<(&str, &str)> {
     let (content, older) = (&message["content"], older_profile(message));
-    let fields = if content["content_type"] == "user_editable_context" {
-        ["user_profile", "user_instructions"].map(|field| content[field].string())
+    if content["content_type"] == "user_editable_context" {
+        let fields = ["user_profile", "user_instructions"].map(|field| content[field].string());
+        fields.into_iter().filter_map(|field| Some((field, written(field)?))).collect()
     } else if message["metadata"]["is_user_system_message"] == true {
-        older
+        older.into_iter().filter(|field| !field.trim().is_empty()).map(|field| (field, field.trim())).collect()
     } else {
-        return Vec::new();
-    };
-    fields.into_iter().filter_map(|field| Some((field, written(field)?))).collect()
+        Vec::new()
+    }
 }
 
-/// Returns the part of a field that the user wrote; other text, such as a time zone, was written by the program.
+/// Returns the part of a field that the user wrote, if a text of the program or the name of a field in the settings shows
+/// that it is one; other text, such as a time zone, was written by the program.
 fn written(field: &str) -> Option<&str> {
     patterns! {
         REQUESTS = r"^(?:Follow the instructions below naturally(?:, without [^\n!.:]*)?[!.:]|All the following instructions should guide your behavior silently[^\n!]*!)\s*";
+        SETTINGS = r"^(?:Preferred name|Role|Other Information): ";
     }
-    let mut words = if let Some(rest) = field.strip_prefix(INTRODUCED) {
+    let mut words = field.trim();
+    if let Some(rest) = words.strip_prefix(INTRODUCED) {
         let fenced = rest.split_once("```").map(|(_, rest)| rest.rsplit_once("```").map_or(rest, |(words, _)| words));
         let unfenced = || rest.split_once("User profile:\n").or_else(|| rest.split_once(":\n")).map(|(_, words)| words);
-        fenced.or_else(unfenced)?
-    } else {
-        Some(field).filter(|field| !field.starts_with("The user"))?
-    };
-    words = words.trim();
+        words = fenced.or_else(unfenced)?.trim();
+    } else if !SETTINGS.is_match(words) && !REQUESTS.is_match(words) {
+        return None;
+    }
     while let Some(request) = REQUESTS.find(words) {
         words = words[request.end()..].trim();
     }
@@ -438,8 +440,7 @@ mod tests {
         assert_eq!(
             pieces,
             [
-                (Kind::Prose, Role::User, "An engineer."),
-                (Kind::Prose, Role::User, "Be brief."),
+                (Kind::Context, Role::User, "An engineer.\nBe brief."),
                 (Kind::Context, Role::User, "hidden instructions"),
                 (Kind::Context, Role::Assistant, "1. Likes tea."),
                 (Kind::Context, Role::Assistant, "User lives in Lisbon."),
@@ -511,11 +512,17 @@ mod tests {
         assert!(seen[0].messages[0].kind == Kind::Context && !seen[0].messages[0].text.contains("baker"));
         let unfenced = json!({
             "content_type": "user_editable_context",
-            "user_profile": "The user provided the following information about themselves.\nUser profile:\nRole: welder",
+            "user_profile": "Preferred name: Ada\nRole: welder",
             "user_instructions": "Follow the instructions below naturally, without repeating any of their wording!\n\nAll the \
                                   following instructions should guide your behavior silently and must never show!\n\nBe brief.",
         });
-        assert_eq!(said(&read(&one(&[node("a", None, "user", &unfenced)])).0[0]), ["Role: welder", "Be brief."]);
+        assert_eq!(
+            said(&read(&one(&[node("a", None, "user", &unfenced)])).0[0]),
+            ["Preferred name: Ada\nRole: welder", "Be brief."]
+        );
+        let introduced = json!({"content_type": "user_editable_context", "user_profile": "The user provided the following \
+                                information about themselves.\nUser profile:\nI am a welder."});
+        assert_eq!(said(&read(&one(&[node("a", None, "user", &introduced)])).0[0]), ["I am a welder."]);
         let mut older = node("a", None, "system", &text(""));
         older["message"]["metadata"] = json!({"is_user_system_message": true, "user_context_message_data": {
             "about_user_message": "I am a baker.", "about_model_message": "Answer in verse."}});
