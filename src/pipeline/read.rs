@@ -325,7 +325,7 @@ impl Reader {
             self.sender.blocking_send(ReadEvent::Warning(warning)).ok();
         }
         if let Some(other) = read_from.filter(|_| !is_read) {
-            return Err(IngestError::ReadElsewhere { path, other, format: ingestor.name(), skipped });
+            return Err(IngestError::ReadElsewhere { path, other, format: ingestor.name() });
         }
         // A format that the user chose may be the wrong one.
         if self.forced.is_some() && !is_read && !skipped.is_empty() {
@@ -402,7 +402,9 @@ fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileRep
         IngestError::Empty { .. } | IngestError::UnknownFormat { .. } | IngestError::OtherFormat { .. } if !named => {
             Ok(FileReport::unread(path))
         }
-        IngestError::ReadElsewhere { format, skipped, .. } if !named => {
+        IngestError::ReadElsewhere { format, other, .. } if !named => {
+            let reason = format!("the conversation is read from {other} in the same folder");
+            let skipped = vec![Skipped { record: 1, reason }];
             Ok(FileReport { format: Some(format), skipped, ..FileReport::unread(path) })
         }
         error => Err(error),

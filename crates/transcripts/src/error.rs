@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Skipped;
-
 /// The reason why a transcript could not be read. Callers handle each variant differently.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
@@ -38,8 +36,6 @@ pub enum IngestError {
         other: String,
         /// The name of the format.
         format: &'static str,
-        /// The records that could not be used, which include the report on the other file.
-        skipped: Vec<Skipped>,
     },
     /// The argument of `--format` is not the name of any row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]

@@ -49,7 +49,7 @@ impl<'a> Sink<'a> {
 
     /// Reports that the conversation is read from the file called `name` in the same folder, which contains more.
     pub(crate) fn leave_to(&mut self, name: &str) {
-        self.skip(1, Skipped::READ_ELSEWHERE);
+        self.skip(1, format!("the conversation is read from {name} in the same folder"));
         self.read_from = Some(name.to_owned());
     }
 
@@ -68,10 +68,4 @@ pub struct Skipped {
     pub record: usize,
     /// The reason, without the record's text.
     pub reason: String,
-}
-
-impl Skipped {
-    /// The reason that is reported for a file whose conversation another file contains.
-    pub(crate) const READ_ELSEWHERE: &str =
-        "another file in the same folder contains the whole conversation and is read instead";
 }
