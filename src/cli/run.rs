@@ -7,7 +7,7 @@ use crate::api::{
     RunRequest, Selection, Sources, Summary, denied_paths, logins, named_project, on_one_line, path_patterns,
 };
 use crate::config::{Config, ExtractorChoice, Partial};
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use indicatif::ProgressBar;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -337,6 +337,10 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     }
     if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
         apply::save(path, &plan, out)?;
+    }
+    // Without --format, a folder may contain no logs at all, but a format that was specified is expected in it.
+    if let Some(format) = args.format.as_ref().filter(|_| summary.has_only_other_formats()) {
+        bail!("no file has the format {format}; leave out --format, or see `afterthought log formats`");
     }
     Ok(exit_status(&summary))
 }

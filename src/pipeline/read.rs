@@ -133,8 +133,20 @@ pub(super) fn start(
         let linked = LinkedFiles::new(&selection.deny, found.iter().map(|one| one.path.as_path()));
         let is_warned = Cell::new(false);
         let named_roots = RefCell::default();
-        let reader =
-            Reader { forced, speaker, selection, linked, is_warned, finished, guard, sender, shipped, named_roots };
+        let given = found.iter().map(|one| one.path.clone()).collect();
+        let reader = Reader {
+            forced,
+            speaker,
+            selection,
+            linked,
+            given,
+            is_warned,
+            finished,
+            guard,
+            sender,
+            shipped,
+            named_roots,
+        };
         for transcript in held {
             if reader.hand_over(transcript).is_err() {
                 return;
@@ -157,6 +169,8 @@ struct Reader {
     speaker: Option<String>,
     selection: Selection,
     linked: LinkedFiles,
+    /// The paths of all logs.
+    given: HashSet<PathBuf>,
     /// Whether a warning about names that are unknown was sent.
     is_warned: Cell<bool>,
     finished: Finished,
@@ -278,7 +292,11 @@ impl Reader {
             return Ok(FileReport { is_dataset: true, ..FileReport::unread(path) });
         }
         let outcome = self.read_by(ingestor, path.clone(), |sink| ingestor.read(input, sink));
-        outcome.or_else(|error| passed_over(error, path, named))
+        outcome.or_else(|error| {
+            let is_given = |other: &str| self.given.contains(&path.with_file_name(other));
+            let is_given = matches!(&error, IngestError::ReadElsewhere { other, .. } if is_given(other));
+            passed_over(error, path, named && !is_given)
+        })
     }
 
     fn read_by(
@@ -300,11 +318,14 @@ impl Reader {
         };
         let mut sink = Sink::new(&mut accept);
         read(&mut sink)?;
-        let Sink { mut skipped, repaired, .. } = sink;
+        let Sink { mut skipped, repaired, read_from, .. } = sink;
         if is_dated_ahead {
             let warning = format!("{} has times after today, which count as unknown", plain(&path));
             // A closed channel means that the remaining logs are not needed.
             self.sender.blocking_send(ReadEvent::Warning(warning)).ok();
+        }
+        if let Some(other) = read_from.filter(|_| !is_read) {
+            return Err(IngestError::ReadElsewhere { path, other, format: ingestor.name() });
         }
         // A format that the user chose may be the wrong one.
         if self.forced.is_some() && !is_read && !skipped.is_empty() {
@@ -375,11 +396,16 @@ impl FileReport {
     }
 }
 
-/// In a folder, an empty file or a file of an unknown format is not an error.
+/// In a folder, an empty file, a file of an unknown format and a part of another log are not errors.
 fn passed_over(error: IngestError, path: PathBuf, named: bool) -> Result<FileReport, IngestError> {
     match error {
         IngestError::Empty { .. } | IngestError::UnknownFormat { .. } | IngestError::OtherFormat { .. } if !named => {
             Ok(FileReport::unread(path))
+        }
+        IngestError::ReadElsewhere { format, other, .. } if !named => {
+            let reason = format!("the conversation is read from {other} in the same folder");
+            let skipped = vec![Skipped { record: 1, reason }];
+            Ok(FileReport { format: Some(format), skipped, ..FileReport::unread(path) })
         }
         error => Err(error),
     }

@@ -226,6 +226,12 @@ impl Summary {
         self.files.failed > 0 && self.files.read + self.files.unchanged == 0
     }
 
+    /// Returns whether there were files, but none in a format that is read.
+    #[must_use]
+    pub(crate) fn has_only_other_formats(&self) -> bool {
+        self.files.passed_over > 0 && self.files.read + self.files.unchanged + self.files.failed == 0
+    }
+
     /// Returns the number of memories that changed or were added.
     #[must_use]
     pub fn changes(&self) -> u64 {

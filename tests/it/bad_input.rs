@@ -116,6 +116,18 @@ const ROWS: &[Row] = &[
         told: "error: no format is called \"msn\"; see `afterthought log formats`",
     },
     Row {
+        name: "first part of a recording",
+        prepare: |desk| {
+            let head = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-02T03:04:05Z""#;
+            let said = r#"{"id":"u","timestamp":"2026-01-02T03:04:05Z","type":"user","content":"We use pnpm."}"#;
+            desk.write("session.json", format!("{head},\"messages\":[{said}]}}"));
+            desk.write("session.jsonl", format!("{head}}}\n{said}\n"));
+        },
+        args: &["run", "session.json"],
+        code: 2,
+        told: "error: session.json is not read, because session.jsonl beside it contains the whole conversation; run on session.jsonl or on the folder",
+    },
+    Row {
         name: "empty folder",
         prepare: |desk| std::fs::create_dir(desk.path("logs")).unwrap(),
         args: &["run", "logs"],
@@ -448,6 +460,17 @@ const ROWS: &[Row] = &[
 fn every_fault_is_told_on_one_line_and_costs_nothing_that_was_there() {
     let wrong: Vec<_> = ROWS.iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn a_folder_without_the_format_that_is_asked_for_is_an_error() {
+    let desk = Desk::new();
+    desk.write("logs/chat.json", CHAT);
+    let told = desk.run(&["run", "logs", "--format", "irc"]);
+    let last = told.err.lines().last().unwrap();
+    assert_eq!(told.code, 2);
+    assert_eq!(last, "error: no file has the format irc; leave out --format, or see `afterthought log formats`");
+    assert_eq!(desk.run(&["run", "logs", "--format", "openai-chat"]).code, 0);
 }
 
 /// Returns the differences from the expectations in the row.

@@ -27,6 +27,16 @@ pub enum IngestError {
         /// The name of the format.
         format: &'static str,
     },
+    /// Another file in the same folder contains the whole conversation.
+    #[error("{} is not read, because {other} beside it contains the whole conversation; run on {other} or on the folder", spelled(.path))]
+    ReadElsewhere {
+        /// The path as specified by the user.
+        path: PathBuf,
+        /// The name of the other file.
+        other: String,
+        /// The name of the format.
+        format: &'static str,
+    },
     /// The argument of `--format` is not the name of any row of [`INGESTORS`](crate::INGESTORS).
     #[error("no format is called {name:?}; see `afterthought log formats`")]
     NoSuchFormat {

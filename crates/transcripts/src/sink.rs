@@ -18,12 +18,14 @@ pub struct Sink<'a> {
     pub skipped: Vec<Skipped>,
     /// Number of records that could be parsed only after a repair.
     pub repaired: usize,
+    /// Name of the file in the same folder from which the conversation is read instead.
+    pub read_from: Option<String>,
 }
 
 impl<'a> Sink<'a> {
     /// Returns a sink that passes each transcript to `accept`.
     pub fn new(accept: &'a mut dyn FnMut(Transcript)) -> Self {
-        Self { accept, skipped: Vec::new(), repaired: 0 }
+        Self { accept, skipped: Vec::new(), repaired: 0, read_from: None }
     }
 
     /// Returns all text of `input`; text over [`MAX_RECORD_BYTES`] is reported as `noun`.
@@ -43,6 +45,12 @@ impl<'a> Sink<'a> {
         if !transcript.messages.is_empty() {
             (self.accept)(transcript);
         }
+    }
+
+    /// Reports that the conversation is read from the file called `name` in the same folder, which contains more.
+    pub(crate) fn leave_to(&mut self, name: &str) {
+        self.skip(1, format!("the conversation is read from {name} in the same folder"));
+        self.read_from = Some(name.to_owned());
     }
 
     /// Reports an unusable record, with its 1-based line or element number and the reason.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::agents::claude_code::classify;
 use crate::agents::cline;
 use crate::message::dates::{Days, written_in};
-use crate::message::speaker::{Form, Label, is_of_a_log, labels, timed};
+use crate::message::speaker::{Form, Label, is_of_a_log, labels, named, timed};
 use crate::message::{identity, parts, program};
 use crate::{Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Role, Sink, TimeSource};
 
@@ -39,6 +39,9 @@ impl Ingestor for Plain {
         // If the user specifies this format, the text is read even if it would not have been recognised.
         let most = || Form::ALL.iter().rev().map(|form| page.turns(*form)).max_by_key(Vec::len).unwrap_or_default();
         let turns = page.with_single_voices(accepted.unwrap_or_else(most));
+        // In a short chat, nobody may speak twice.
+        let any = if turns.is_empty() { named(&page.lines) } else { Vec::new() };
+        let turns = if any.len() > 1 { any.iter().collect() } else { turns };
         if turns.is_empty() {
             sink.skip(1, "no line names a speaker");
             return Ok(());
@@ -216,6 +219,7 @@ impl<'a> Page<'a> {
 const DATED_LINES: usize = 12;
 const LONGEST_DATED_LINE: usize = 100;
 
+/// Returns the date in a line, unless it is the beginning or the end of a span of time.
 fn date_in(line: &str) -> Option<MessageTime> {
     written_in(line).or_else(|| identity::named_time(line).map(MessageTime::derived))
 }
@@ -329,10 +333,22 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
         return false;
     }
     let distinct: std::collections::HashSet<&String> = voices.iter().collect();
-    let is_sentence = |label: &&&Label| label.rest.trim_end().ends_with(['.', '?', '!', '。', '？', '！', '…']);
+    let is_sentence = |label: &&&Label| {
+        let text = label.rest.trim_end();
+        // In chats, people leave out the full stop. Fields of data contain no pronouns.
+        let has_pronoun =
+            || text.split(|c: char| !c.is_alphabetic()).any(|word| PRONOUNS.contains(&&*word.to_lowercase()));
+        text.ends_with(['.', '?', '!', '。', '？', '！', '…']) || has_pronoun()
+    };
     let sentences = turns.iter().filter(is_sentence).count();
     turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
 }
+
+/// Pronouns with which people speak of themselves and of each other, in English, German, Spanish, French and Portuguese.
+const PRONOUNS: &[&str] = &[
+    "i", "we", "you", "me", "us", "ich", "wir", "ihr", "dir", "mir", "uns", "yo", "nosotros", "tú", "usted", "je",
+    "nous", "vous", "eu", "nós", "você",
+];
 
 /// Returns whether the text is a play or a film script: acts and scenes are on separate lines.
 fn is_staged(lines: &[&str]) -> bool {
@@ -482,6 +498,7 @@ mod tests {
             "_**User**_\n\nhi\n\n---\n\n_**Agent (x)**_\n\none\n\n_**Agent**_\n\ntwo\n\n_**Agent**_\n\nthree\n",
             "_**User (2026-01-02 03:04Z)**_\n\nhi\n\n---\n\n_**Agent (x 2026-01-02 03:04Z)**_\n\nok",
             "Ana: We ship on Monday.\nLuís: Fine.\nAna: Who tests?\nLuís: I do.\n",
+            "Ana: we decided to use Rust\nLuís: I prefer tea\nAna: ok then\nAna: we ship on Fridays\nLuís: fine by me\n",
             "### Пользователь [17:49:08]\n\nпривет\n\n### Claude [17:49:29]\n\nздравствуйте\n",
             "ana-v: why does it fail?\n\nGitHub Copilot: The path is wrong.\n\nana-v: fix it\n",
             "# Чат\n\nСессия: 1\n\n### Пользователь [17:49:08]\n\nа\n\n### Claude [17:49:29]\n\nб\n\n### Claude [17:49:39]\n\nв\n\n### Claude [17:50:29]\n\nг\n\n### Пользователь [17:51:08]\n\nд\n\n### Claude [17:51:29]\n\nе\n",
@@ -502,6 +519,7 @@ mod tests {
             "Note: one.\nWarning: two.\nNote: three.\nWarning: four.\n",
             "Name: Ana\nEmail: a@e.org\nName: Luís\nEmail: l@e.org\n",
             "Host: a\nPort: 1\nHost: b\nPort: 2\n",
+            "Book: The Salt Road\nWriter: Ana Silva\nBook: The Long Way Home\nWriter: Rui Costa\nBook: Tea\nWriter: Mia\n",
             "a,b\nUser: 1,2\n",
             "fn main() {\n    println!(\"User: hi\");\n}\n",
             "{\"User\": \"hi\"}",
@@ -587,6 +605,23 @@ mod tests {
         let expected =
             [("Ana", "We ship."), ("Luís", "Fine.\nNote: on Monday."), ("Ana", "Who tests?"), ("Luís", "I do.")];
         assert_eq!(said, expected.map(|(name, text)| (name.to_owned(), Role::User, text.to_owned())));
+    }
+
+    #[test]
+    fn two_lines_are_a_chat_if_the_format_is_given() {
+        for text in ["Ana: We use Rust.\nRui: I prefer tea.\n", "ana: We use Rust.\nrui: I prefer tea.\n"] {
+            assert!(!sniffs(text));
+            let said: Vec<_> = read("x.txt", text)
+                .messages
+                .into_iter()
+                .map(|one| (one.speaker.unwrap().to_lowercase(), one.text))
+                .collect();
+            let expected = [("ana", "We use Rust."), ("rui", "I prefer tea.")];
+            assert_eq!(said, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        }
+        for text in ["Ana: We use Rust.\n", "Rust is fine.\nhttps://a.example\n"] {
+            assert_eq!(read_input(&Plain, Input::from_text("x.txt", text)).0, []);
+        }
     }
 
     #[test]

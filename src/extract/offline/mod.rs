@@ -28,6 +28,8 @@ pub(super) mod sentence;
 mod standing;
 mod updates;
 
+use std::collections::HashSet;
+
 pub(super) use explicit::title as first_words;
 pub(crate) use instructed::warnings;
 use sentence::own_sentences;
@@ -49,6 +51,8 @@ pub(crate) const VERSION: &str = "rules-20";
 
 /// A message with more sentences than this describes a task, and its instructions end with the task.
 const MAX_SENTENCES_ASIDE: usize = 8;
+/// Maximum length of a name before what is said to its bearer, in bytes.
+const LONGEST_ADDRESS: usize = 60;
 
 /// Extracts what the people in the window state explicitly. The same window always results in the same candidates.
 ///
@@ -59,10 +63,11 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
     let withheld = WithheldMessages::of(&task.transcript.messages, task.span);
     let mut gathered = Gathered::new(task);
+    let participants = participants(&task.transcript.messages);
     for (at, message) in task.messages().iter().enumerate() {
         let at = task.span.start + at;
         if message.is_human() && !withheld.contains(at) {
-            add_statements(task, at, scenes, &mut gathered);
+            add_statements(task, at, scenes, &participants, &mut gathered);
         }
     }
     agreed::agreed(task, &mut gathered);
@@ -81,11 +86,39 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     Extraction::without_calls(candidates)
 }
 
+/// Returns the names by which the people in `messages` address each other, in lower case.
+fn participants(messages: &[Message]) -> HashSet<String> {
+    let speakers: HashSet<&str> =
+        messages.iter().filter(|message| message.is_human()).filter_map(|message| message.speaker.as_deref()).collect();
+    // Of a full name, people use the first part.
+    let first = |name: &str| name.split_whitespace().next().map(str::to_lowercase);
+    speakers.into_iter().flat_map(|name| [Some(name.to_lowercase()), first(name)]).flatten().collect()
+}
+
+/// Returns `text` without the names of the participants at its beginning, to whom it is addressed: `rui: I prefer tea`.
+fn without_address<'a>(mut text: &'a str, participants: &HashSet<String>) -> &'a str {
+    while let Some((name, rest)) = text.split_once([':', ',', '：', '，']) {
+        let name = name.trim().trim_start_matches('@');
+        let is_close = rest.starts_with(char::is_whitespace) || !name.is_ascii();
+        if !is_close || name.len() > LONGEST_ADDRESS || !participants.contains(&name.to_lowercase()) {
+            break;
+        }
+        text = rest.trim_start();
+    }
+    text
+}
+
 /// Adds what the person states in the message at index `at` of the transcript.
-fn add_statements<'a>(task: &Task<'a>, at: usize, scenes: &Scenes, gathered: &mut Gathered<'a>) {
+fn add_statements<'a>(
+    task: &Task<'a>,
+    at: usize,
+    scenes: &Scenes,
+    participants: &HashSet<String>,
+    gathered: &mut Gathered<'a>,
+) {
     let message = &task.transcript.messages[at];
     let voice = Voice::of(message);
-    let mut said = own_sentences(spoken(message));
+    let mut said = own_sentences(without_address(spoken(message), participants));
     said.retain(|said| !scenes.hides(at, &message.text, said));
     correction::without_jests(message, &mut said);
     let before = correction::last_of_same(task, at, message);

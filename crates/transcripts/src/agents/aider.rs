@@ -3,8 +3,11 @@
 //! Aider ends each line that the user typed, and each line of its own output, with two spaces. If a chat has these
 //! spaces, they distinguish a typed `#### ` line from a heading in an answer, and a `> ` line of Aider's output from a
 //! quotation. If an editor has removed them, every line with one of these marks counts.
+//!
+//! Aider also marks prompts that it writes itself like typed lines: the answer that it passes to the editor model, errors
+//! of linters, the output of commands, and the argument of a command such as `/ask`, which follows the command.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
@@ -24,6 +27,16 @@ const NAME: &str = "aider";
 const HEADER: &str = "# aider chat started at ";
 /// Commands whose argument is a message to the model.
 const ASKING: &[&str] = &["ask", "code", "architect", "context", "help"];
+
+/// Prompts that Aider writes: how they begin, and text that occurs later in them.
+const WRITTEN: &[[&str; 2]] = &[
+    ["# Fix any errors below, if possible.", ""],
+    ["The LLM did not conform to the edit format", ""],
+    ["I ran this command:", "And got this output:"],
+    ["I added these files to the chat:", "Let me know if there are others we should add."],
+];
+/// Minimum length, in characters without spaces, of a prompt that is compared with the last answer.
+const SHORTEST_REPEATED: usize = 20;
 
 /// Reads Aider's chat histories.
 pub(crate) struct Aider;
@@ -96,6 +109,10 @@ struct Chat {
     voice: Voice,
     text: String,
     last_line: usize,
+    /// The prompt that was typed last, until it is answered.
+    asked: String,
+    /// The answer to the last prompt.
+    answer: String,
 }
 
 impl Chat {
@@ -150,16 +167,39 @@ impl Chat {
             source: TimeSource::Derived,
         });
         let message = match self.voice {
-            Voice::User => typed(&text),
+            Voice::User => self.typed(&text),
             // Everything that the program prints, including the output of commands, is written as quotations.
             Voice::Program => {
                 self.note_model(&text);
                 let action = edits(&text);
                 Message { action, ..Message::answer(text) }
             }
-            Voice::Assistant => Message::assistant(text),
+            Voice::Assistant => {
+                self.asked.clear();
+                if self.answer.len() <= MAX_RECORD_BYTES {
+                    self.answer.push_str(&text);
+                    self.answer.push('\n');
+                }
+                Message::assistant(text)
+            }
         };
         self.draft.push(Message { time, ..message }, sink);
+    }
+
+    /// Classifies a prompt, unless Aider wrote it or repeats it.
+    fn typed(&mut self, text: &str) -> Message {
+        let answer = std::mem::take(&mut self.answer);
+        let is_written = WRITTEN.iter().any(|[opening, mark]| text.trim().starts_with(opening) && text.contains(mark));
+        if is_written || repeats(text, &answer) {
+            return Message::context(text);
+        }
+        let message = typed(text);
+        if !message.is_human() {
+            return message;
+        }
+        let is_repeated = self.asked == message.text.trim();
+        message.text.trim().clone_into(&mut self.asked);
+        if is_repeated { Message::user("") } else { message }
     }
 
     /// Takes the model from the program's start-up output, such as `Main model: gpt-5 with diff edit format`.
@@ -176,6 +216,17 @@ impl Chat {
         self.say(sink);
         self.draft.finish(sink);
     }
+}
+
+/// Returns whether `prompt` consists of most of `answer`: in architect mode, Aider passes the answer to another model.
+fn repeats(prompt: &str, answer: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+    let answered: HashSet<&str> = answer.lines().map(str::trim).collect();
+    let (whole, shared): (usize, usize) = prompt.lines().map(str::trim).fold((0, 0), |(whole, shared), line| {
+        let count = letters(line);
+        (whole + count, shared + if answered.contains(line) { count } else { 0 })
+    });
+    whole >= SHORTEST_REPEATED && shared * 10 >= whole * 9 && shared * 2 >= letters(answer)
 }
 
 /// Classifies typed text; the argument of a command that asks the model counts as a message of the user.
@@ -248,6 +299,44 @@ mod tests {
             pieces("#### one\n#### two\n\nok\n> Applied\n#### three\n"),
             ["User Prose: one\ntwo", "Assistant Prose: ok", "Tool ToolResult: Applied", "User Prose: three"]
         );
+    }
+
+    #[test]
+    fn the_answer_that_aider_passes_to_its_editor_is_not_typed() {
+        let answer = "I prefer yarn here.\n\n#### Steps\n\nWe always deploy with Nomad.";
+        let marked = answer.replace('\n', "  \n#### ");
+        let body = format!("#### add a login  \n\n{answer}\n\n> Edit the files? y  \n\n#### {marked}  \n\nDone.\n");
+        assert_eq!(
+            pieces(&body)[2..],
+            [
+                "Tool ToolResult: Edit the files? y".to_owned(),
+                format!("System Context: {answer}"),
+                "Assistant Prose: Done.".to_owned(),
+            ]
+        );
+        let quoted = format!("#### plan it  \n\n{answer}\n\n#### We always deploy with Nomad.  \n#### Why?  \n");
+        assert_eq!(pieces(&quoted)[2], "User Prose: We always deploy with Nomad.\nWhy?");
+    }
+
+    #[test]
+    fn prompts_that_aider_writes_are_not_typed_and_a_repeated_prompt_counts_once() {
+        for written in [
+            "# Fix any errors below, if possible.  \n####   \n#### a.py:1: always wrong",
+            "I ran this command:  \n####   \n#### pytest  \n####   \n#### And got this output:  \n####   \n#### I prefer tabs",
+            "The LLM did not conform to the edit format.",
+            "I added these files to the chat: a.py  \n#### Let me know if there are others we should add.",
+        ] {
+            let seen = pieces(&format!("#### hi  \n\nok\n\n#### {written}  \n"));
+            assert!(seen[2].starts_with("System Context: "), "{seen:?}");
+        }
+        assert_eq!(
+            pieces("#### I ran this command: pytest. Why red?  \n"),
+            ["User Prose: I ran this command: pytest. Why red?"]
+        );
+        let twice = "#### /ask why tabs?  \n\n#### why tabs?  \n\n> Model: m  \n\nBecause.\n\n#### why tabs?  \n";
+        let seen = pieces(twice);
+        assert_eq!(seen.iter().filter(|piece| *piece == "User Prose: why tabs?").count(), 2, "{seen:?}");
+        assert_eq!(seen.len(), 4);
     }
 
     #[test]

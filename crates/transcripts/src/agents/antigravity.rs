@@ -31,7 +31,7 @@ impl Ingestor for Antigravity {
         let name = input.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // The short transcript truncates long texts.
         if name == "transcript.jsonl" && input.sibling(FULL).is_some() {
-            sink.skip(1, format!("the conversation is read from {FULL} in the same folder"));
+            sink.leave_to(FULL);
             return Ok(());
         }
         let origin = input.path.display().to_string();

@@ -36,7 +36,7 @@ impl Ingestor for Cline {
         let is_screen = Head::of(&input).objects().any(is_shown);
         // The screen's copy omits the environment details, which contain the folder and the time zone.
         if is_screen && input.sibling(HISTORY).is_some_and(|other| Head::of(&other).objects().any(is_history)) {
-            sink.skip(1, format!("the task is read from {HISTORY} in the same folder"));
+            sink.leave_to(HISTORY);
             return Ok(());
         }
         let mut task = Task::new(&input);

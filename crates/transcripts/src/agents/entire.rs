@@ -33,10 +33,7 @@ impl Ingestor for Entire {
             ClaudeCode.sniff(&head) || Codex.sniff(&head) || GeminiCli.sniff(&head)
         };
         if input.sibling(FULL_LOG).is_some_and(is_read) {
-            sink.skip(
-                1,
-                format!("a compact copy of {FULL_LOG} in the same folder, from which the conversation is read"),
-            );
+            sink.leave_to(FULL_LOG);
             return Ok(());
         }
         let about = input.sibling_json("metadata.json");

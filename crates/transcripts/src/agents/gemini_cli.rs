@@ -52,8 +52,9 @@ impl Ingestor for GeminiCli {
         // A recording from 2025 continues in a JSONL file of the same name, and the old file remains. Tools that
         // archive recordings name either kind `.jsonl`.
         let is_archived = input.path.extension().is_some_and(|ending| ending == "jsonl");
-        if !is_lines && !is_archived && input.sibling(&format!("{}.jsonl", input.stem())).is_some() {
-            sink.skip(1, "the recording continues in the JSONL file of the same name, which is read instead");
+        let lines = format!("{}.jsonl", input.stem());
+        if !is_lines && !is_archived && input.sibling(&lines).is_some_and(is_readable) {
+            sink.leave_to(&lines);
             return Ok(());
         }
         let mut session = Session::new(&input);
@@ -69,6 +70,14 @@ impl Ingestor for GeminiCli {
         session.finish(sink);
         Ok(())
     }
+}
+
+/// Returns whether the file contains a conversation, rather than being damaged or of another program.
+fn is_readable(input: Input) -> bool {
+    let mut is_read = false;
+    let mut accept = |_| is_read = true;
+    let is_whole = GeminiCli.read(input, &mut Sink::new(&mut accept)).is_ok();
+    is_whole && is_read
 }
 
 /// Returns whether `value` is a whole recording, or the first line of a recording.
@@ -581,7 +590,11 @@ mod tests {
             (count, skipped)
         };
         assert_eq!(read(), (1, 0));
-        std::fs::write(folder.path().join("session-x.jsonl"), joined(&[])).unwrap();
+        for damaged in ["", "garbage", "{\"foo\":1}\n"] {
+            std::fs::write(folder.path().join("session-x.jsonl"), damaged).unwrap();
+            assert_eq!(read(), (1, 0), "{damaged:?}");
+        }
+        std::fs::write(folder.path().join("session-x.jsonl"), joined(&[line("u", "user", "hi")])).unwrap();
         assert_eq!(read(), (0, 1));
     }
 

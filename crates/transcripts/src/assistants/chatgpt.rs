@@ -101,8 +101,12 @@ fn read_conversation(object: Object, instructions: &mut HashSet<String>, sink: &
         for mut message in messages {
             // The export repeats the instructions in every conversation.
             let is_profile = message.id.ends_with(PROFILE);
-            if is_profile && message.kind == Kind::Prose && !instructions.insert(message.text.clone()) {
-                message.kind = Kind::Context;
+            if is_profile && message.kind == Kind::Prose {
+                if instructions.insert(message.text.clone()) {
+                    profiles.insert(message.text.clone());
+                } else {
+                    message.kind = Kind::Context;
+                }
             }
             // In some conversations, each turn contains the profile again.
             if message.kind != Kind::Context || profiles.insert(message.text.clone()) {
@@ -140,7 +144,7 @@ fn external_id(conversation: &Value, said: &[&Value]) -> String {
 
 /// Suffix of the id of a message that contains the user's text from the settings.
 const PROFILE: &str = "/instructions";
-/// Text that ChatGPT writes before the custom instructions, which follow between lines of three backticks.
+/// Text that ChatGPT writes before the custom instructions, which usually follow between three backticks.
 const INTRODUCED: &str = "The user provided the ";
 
 /// Types of content that may be empty without loss of information.
@@ -169,11 +173,12 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
         ..Message::prose(role, text)
     };
     // The root of each tree and every hidden system prompt are empty.
-    let own: Vec<(&str, &str)> = instructions(content);
+    let own: Vec<(&str, &str)> = instructions(message);
     let text = own.iter().fold(text, |text, (field, words)| text.replace(field, &field.replace(words, "")));
     let said = (!text.trim().is_empty()).then(|| made(kind, without_marks(&text)));
     let own = own.into_iter().map(|(_, words)| Message {
         id: format!("{}{PROFILE}", message["id"].string()),
+        role: Role::User,
         ..made(Kind::Prose, words.to_owned())
     });
     let files = attachments(message).into_iter().map(|label| made(Kind::Attachment, label));
@@ -181,19 +186,36 @@ fn messages_of(message: &Value) -> Option<Vec<Message>> {
 }
 
 /// Returns the fields with custom instructions, each with the part of the text that the user wrote.
-///
-/// Other text in these fields, such as a time zone, was written by the program.
-fn instructions(content: &Value) -> Vec<(&str, &str)> {
-    if content["content_type"] != "user_editable_context" {
-        return Vec::new();
+fn instructions(message: &Value) -> Vec<(&str, &str)> {
+    let (content, older) = (&message["content"], older_profile(message));
+    if content["content_type"] == "user_editable_context" {
+        let fields = ["user_profile", "user_instructions"].map(|field| content[field].string());
+        fields.into_iter().filter_map(|field| Some((field, written(field)?))).collect()
+    } else if message["metadata"]["is_user_system_message"] == true {
+        older.into_iter().filter(|field| !field.trim().is_empty()).map(|field| (field, field.trim())).collect()
+    } else {
+        Vec::new()
     }
-    let fields = ["user_profile", "user_instructions"].map(|field| content[field].string());
-    fields.into_iter().filter_map(|field| Some((field, written(field)?))).collect()
 }
 
+/// Returns the part of a field that the user wrote, if a text of the program or the name of a field in the settings shows
+/// that it is one; other text, such as a time zone, was written by the program.
 fn written(field: &str) -> Option<&str> {
-    let (_, rest) = field.strip_prefix(INTRODUCED)?.split_once("```")?;
-    let words = rest.rsplit_once("```").map_or(rest, |(words, _)| words).trim();
+    patterns! {
+        REQUESTS = r"^(?:Follow the instructions below naturally(?:, without [^\n!.:]*)?[!.:]|All the following instructions should guide your behavior silently[^\n!]*!)\s*";
+        SETTINGS = r"^(?:Preferred name|Role|Other Information): ";
+    }
+    let mut words = field.trim();
+    if let Some(rest) = words.strip_prefix(INTRODUCED) {
+        let fenced = rest.split_once("```").map(|(_, rest)| rest.rsplit_once("```").map_or(rest, |(words, _)| words));
+        let unfenced = || rest.split_once("User profile:\n").or_else(|| rest.split_once(":\n")).map(|(_, words)| words);
+        words = fenced.or_else(unfenced)?.trim();
+    } else if !SETTINGS.is_match(words) && !REQUESTS.is_match(words) {
+        return None;
+    }
+    while let Some(request) = REQUESTS.find(words) {
+        words = words[request.end()..].trim();
+    }
     (!words.is_empty()).then_some(words)
 }
 
@@ -266,11 +288,15 @@ fn thoughts(content: &Value) -> String {
     if words.is_empty() { parts(content) } else { words }
 }
 
+/// Returns the profile that older exports store outside the content.
+fn older_profile(message: &Value) -> [&str; 2] {
+    let profile = &message["metadata"]["user_context_message_data"];
+    ["about_user_message", "about_model_message"].map(|field| profile[field].string())
+}
+
 /// Adds the profile that older exports store outside the content.
 fn with_profile(message: &Value, text: &str) -> String {
-    let profile = &message["metadata"]["user_context_message_data"];
-    let fields = ["about_user_message", "about_model_message"].map(|field| profile[field].string());
-    let extra = fields.into_iter().filter(|field| !field.is_empty() && !text.contains(*field));
+    let extra = older_profile(message).into_iter().filter(|field| !field.is_empty() && !text.contains(*field));
     extra.fold(text.to_owned(), |text, field| format!("{text}\n{field}"))
 }
 
@@ -484,6 +510,26 @@ mod tests {
         assert_eq!(said(&seen[0]), [own[0], own[1], "hi"]);
         assert_eq!(said(&seen[1]), ["hi"]);
         assert!(seen[0].messages[0].kind == Kind::Context && !seen[0].messages[0].text.contains("baker"));
+        let unfenced = json!({
+            "content_type": "user_editable_context",
+            "user_profile": "Preferred name: Ada\nRole: welder",
+            "user_instructions": "Follow the instructions below naturally, without repeating any of their wording!\n\nAll the \
+                                  following instructions should guide your behavior silently and must never show!\n\nBe brief.",
+        });
+        assert_eq!(
+            said(&read(&one(&[node("a", None, "user", &unfenced)])).0[0]),
+            ["Preferred name: Ada\nRole: welder", "Be brief."]
+        );
+        let introduced = json!({"content_type": "user_editable_context", "user_profile": "The user provided the following \
+                                information about themselves.\nUser profile:\nI am a welder."});
+        assert_eq!(said(&read(&one(&[node("a", None, "user", &introduced)])).0[0]), ["I am a welder."]);
+        let mut older = node("a", None, "system", &text(""));
+        older["message"]["metadata"] = json!({"is_user_system_message": true, "user_context_message_data": {
+            "about_user_message": "I am a baker.", "about_model_message": "Answer in verse."}});
+        let (seen, _) = read(&one(&[older.clone(), node("b", Some("a"), "user", &text("hi"))]));
+        assert_eq!(said(&seen[0]), ["I am a baker.", "Answer in verse.", "hi"]);
+        older["message"]["metadata"]["is_user_system_message"] = json!(false);
+        assert_eq!(said(&read(&one(&[older])).0[0]), [""; 0]);
         let zone =
             json!({"content_type": "user_editable_context", "user_profile": "The user's timezone is Asia/Kolkata."});
         assert_eq!(said(&read(&one(&[node("a", None, "user", &zone)])).0[0]), [""; 0]);

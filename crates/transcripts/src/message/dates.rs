@@ -60,35 +60,74 @@ impl Days {
     }
 }
 
-const MONTHS: &str = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
+/// Names of the months from January, in English, German, Spanish, French, Portuguese, Italian and Dutch, with
+/// abbreviations.
+const MONTHS: [&str; 12] = [
+    "jan|january|januar|jänner|januari|ene|enero|janvier|janeiro|gennaio",
+    "feb|february|februar|februari|febrero|février|fevereiro|febbraio",
+    "mar|march|märz|maerz|maart|marzo|mars|março",
+    "apr|april|abr|abril|avril|aprile",
+    "may|mai|mayo|mei|maio|maggio",
+    "jun|june|juni|junio|juin|junho|giugno",
+    "jul|july|juli|julio|juillet|julho|luglio",
+    "aug|august|augustus|ago|agosto|août",
+    "sep|sept|september|septiembre|setiembre|septembre|setembro|settembre",
+    "oct|okt|october|oktober|octubre|octobre|outubro|ottobre",
+    "nov|november|noviembre|novembre|novembro",
+    "dec|dez|dic|december|dezember|diciembre|décembre|dezembro|dicembre",
+];
 
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
+    let months = MONTHS.join("|");
     let day = r"(?:(?:(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})";
+    let numbers = r"|\b(?P<day5>\d{1,2})\.(?P<month5>\d{1,2})\.(?P<year5>\d{4})|\b(?P<one>\d{1,2})[-/](?P<other>\d{1,2})[-/](?P<year6>\d{4})";
     let named = format!(
-        r"|\b(?P<name>{MONTHS})[a-z]*\.?\s+(?P<day2>\d{{1,2}}),?\s+(?P<year2>\d{{4}})|\b(?P<day5>\d{{1,2}})\.(?P<month5>\d{{1,2}})\.(?P<year5>\d{{4}})|\b(?P<day3>\d{{1,2}})\s+(?P<name3>{MONTHS})[a-z]*\.?,?\s+(?P<year3>\d{{4}}))\b|(?P<year4>\d{{4}})\s?年\s?(?P<month4>\d{{1,2}})\s?月\s?(?P<day4>\d{{1,2}})\s?日)"
+        r"|\b(?P<name>{months})\.?[\s-]+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?[\s-]+(?P<year2>\d{{4}})|\b(?P<day3>\d{{1,2}})(?:st|nd|rd|th|\.)?[\s-]+(?:(?:of|de)\s+)?(?P<name3>{months})\.?,?[\s-]+(?:del?\s+)?(?P<year3>\d{{4}}))\b|(?P<year4>\d{{4}})\s?年\s?(?P<month4>\d{{1,2}})\s?月\s?(?P<day4>\d{{1,2}})\s?日)"
     );
     let time = r"(?:\s*(?:,|T|at|-)?\s*(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?\s*(?P<half>[ap]\.?m\b)?";
     let zone = r"(?:\s*\b(?P<zone>Z|UTC|GMT)(?P<offset>[+-]\d{1,2}(?::?\d{2})?)?)?)?";
-    Regex::new(&format!("(?i){day}{named}{time}{zone}")).expect("the pattern is constant")
+    Regex::new(&format!("(?i){day}{numbers}{named}{time}{zone}")).expect("the pattern is constant")
 });
+
+/// Returns whether the date between `before` and `after` is the beginning or the end of a span of time, rather than the
+/// day of a conversation: `Notes since 2019-05-01`.
+pub(crate) fn is_bound(before: &str, after: &str) -> bool {
+    patterns! {
+        BEFORE = r"(?i)\d[-./]\d{1,4}[\s_]*[-–—][\s_]*$|(?:^|[^\p{L}])(?:since|until|till|to|before|after|by|due|seit|bis|ab|desde|hasta|depuis|jusqu'au)(?:[\s_-]+(?:the|dem|zum|am|el|le|au))?[\s:_-]*$";
+        AFTER = r"(?i)^[\s_]*(?:(?:to|until|till|through|bis|hasta|au)\b|[-–—][\s_]*\d{1,4}[-./_]\d)";
+    }
+    BEFORE.is_match(before) || AFTER.is_match(after)
+}
 
 /// Returns the first date in `text`, with any adjacent time of day and offset. The offset is known only if it is given
 /// as a number or as UTC.
 ///
 /// The times of speeches are computed from this time and the elapsed time, hence [`TimeSource::Derived`].
 pub(crate) fn written_in(text: &str) -> Option<MessageTime> {
-    WRITTEN.captures_iter(text).find_map(|found| time_of(&found))
+    let is_own = |found: &Captures<'_>| {
+        let whole = found.get_match();
+        let (before, after) = (&text[..whole.start()], &text[whole.end()..]);
+        // Digits of a longer number are part of an id.
+        !before.ends_with(|c: char| c.is_ascii_digit()) && !is_bound(before, after)
+    };
+    WRITTEN.captures_iter(text).filter(is_own).find_map(|found| time_of(&found))
 }
 
 fn time_of(found: &Captures<'_>) -> Option<MessageTime> {
     let group = |name: &str| found.name(name).map(|group| group.as_str());
     let number = |name: &str| group(name).and_then(|digits| digits.parse::<i8>().ok());
-    let year = ["year", "year2", "year3", "year4", "year5"].into_iter().find_map(group)?.parse().ok()?;
-    let month = ["month", "month4", "month5"]
-        .into_iter()
-        .find_map(number)
-        .or_else(|| month_of(group("name").or(group("name3"))?))?;
-    let day = ["day", "day2", "day3", "day4", "day5"].into_iter().find_map(number)?;
+    let year = ["year", "year2", "year3", "year4", "year5", "year6"].into_iter().find_map(group)?.parse().ok()?;
+    let (month, day) = if let Some((one, other)) = number("one").zip(number("other")) {
+        // Some countries write the month first, so the order is known only if one number cannot be a month.
+        if one != other && one.max(other) <= 12 {
+            return None;
+        }
+        (one.min(other), one.max(other))
+    } else {
+        let named = || month_of(group("name").or(group("name3"))?);
+        let month = ["month", "month4", "month5"].into_iter().find_map(number).or_else(named)?;
+        (month, ["day", "day2", "day3", "day4", "day5"].into_iter().find_map(number)?)
+    };
     let time = match number("hour").zip(number("minute")) {
         Some((hour, minute)) => Time::new(hour_of_day(hour, group("half")), minute, number("second").unwrap_or(0), 0),
         None => Ok(Time::midnight()),
@@ -109,9 +148,10 @@ pub(crate) fn printed(text: &str) -> Option<DateTime> {
     date.to_datetime(Time::midnight()).checked_add(since.unwrap_or_default()).ok()
 }
 
-/// Returns the number of the month whose English name begins with the three letters `name`.
+/// Returns the number of the month with this name or abbreviation.
 pub(crate) fn month_of(name: &str) -> Option<i8> {
-    let place = MONTHS.split('|').position(|month| month.eq_ignore_ascii_case(name))?;
+    let name = name.to_lowercase();
+    let place = MONTHS.iter().position(|names| names.split('|').any(|one| one == name))?;
     i8::try_from(place + 1).ok()
 }
 
@@ -193,6 +233,23 @@ mod dates_tests {
             ("2024-13-04, then May 5, 2024", Some(("2024-05-05T00:00:00Z", None))),
             ("2024年3月4日（周一）10:00", Some(("2024-03-04T00:00:00Z", None))),
             ("Besprechung am 4.3.2024, 10:00 Uhr", Some(("2024-03-04T10:00:00Z", None))),
+            ("# Besprechung vom 14. Januar 2024", Some(("2024-01-14T00:00:00Z", None))),
+            ("Transcript of the call on January 14th, 2024", Some(("2024-01-14T00:00:00Z", None))),
+            ("Call of the 3rd of March 2024", Some(("2024-03-03T00:00:00Z", None))),
+            ("Fecha: 14 de enero de 2024", Some(("2024-01-14T00:00:00Z", None))),
+            ("Réunion du 14 février 2024 à 9 h", Some(("2024-02-14T00:00:00Z", None))),
+            ("Date: 14/01/2024", Some(("2024-01-14T00:00:00Z", None))),
+            ("Date: 01/14/2024", Some(("2024-01-14T00:00:00Z", None))),
+            ("Date: 03/03/2024", Some(("2024-03-03T00:00:00Z", None))),
+            ("Date: 04/03/2024", None),
+            ("# Notes since 2019-05-01", None),
+            ("Notizen seit dem 1. Mai 2019", None),
+            ("Notas desde el 1 de mayo de 2019", None),
+            ("from 2024-03-04 to 2024-03-08", None),
+            ("2024-03-04 – 2024-03-08", None),
+            ("until May 3, 2024: notes of May 1, 2024", Some(("2024-05-01T00:00:00Z", None))),
+            ("Call from 4 March 2024", Some(("2024-03-04T00:00:00Z", None))),
+            ("12024-03-04", None),
             ("version 1.2.30", None),
             ("Dismay 4, 2024", None),
             ("may 99, 2024 10:00 GMT+99", None),

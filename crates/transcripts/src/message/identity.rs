@@ -1,12 +1,15 @@
 //! Identities and dates for logs that contain none: derived from the file's name, its first message, or fields of a
 //! record.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::Offset;
 use regex::Captures;
 use sha2::{Digest, Sha256};
 
+use crate::message::dates::{is_bound, written_in};
 use crate::{Input, Message, MessageTime, TimeSource, hex, parse_rfc3339};
 
 /// Returns the identity of a file that contains one conversation. Appending text or moving the file to another folder
@@ -26,7 +29,7 @@ pub(crate) fn of_parts(parts: &[&str]) -> String {
 }
 
 /// Returns the time in the file's name: `GMT20240101-100000`, or `2024-01-01` or `20240101`, optionally followed by a time
-/// of day such as `T10-30`, ` 10.30` or `_103015`.
+/// of day such as `T10-30`, ` 10.30` or `_103015`; or a date as people write it: `14.01.2024` or `14 Jan 2024`.
 pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
     patterns! {
         NAMED = concat!(
@@ -42,22 +45,27 @@ pub(crate) fn named_time(stem: &str) -> Option<MessageTime> {
         }
         from = found.get_match().start() + 1;
     }
-    None
+    let written = written_in(&stem.replace('_', " ")).filter(|time| YEARS.contains(&time.civil().year()))?;
+    let is_day = written.civil().time() == Time::midnight();
+    Some(MessageTime { source: if is_day { TimeSource::File } else { TimeSource::Derived }, ..written })
 }
+
+/// The years of dates in names of files; other numbers are ids.
+const YEARS: Range<i16> = 1990..2100;
 
 fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
     let is_digit = |c: char| c.is_ascii_digit();
     let number = |text: &str| text.replace(|c| !is_digit(c), "").parse::<u32>().ok();
     let (date, time) = ([1, 3, 5].into_iter().find_map(|group| found.get(group))?, found.iter().skip(2).step_by(2));
     // A date inside a longer number is part of an id.
-    if stem[..found.get_match().start()].ends_with(is_digit) || stem[date.end()..].starts_with(is_digit) {
+    let before = &stem[..found.get_match().start()];
+    if before.ends_with(is_digit) || stem[date.end()..].starts_with(is_digit) || is_bound(before, &stem[date.end()..]) {
         return None;
     }
     let (is_recorded, is_compact) = (found.get(1).is_some(), found.get(5).is_some());
     let day = number(date.as_str())?;
     let day = date_of(day / 10_000, day / 100 % 100, day % 100)?;
-    // Other numbers with eight digits are ids.
-    if is_compact && !(1990..2100).contains(&day.year()) {
+    if is_compact && !YEARS.contains(&day.year()) {
         return None;
     }
     let time = time.flatten().next().filter(|time| !is_compact || !stem[time.end()..].starts_with(is_digit));
@@ -181,6 +189,17 @@ mod tests {
             ("standup-20260304", Some(("2026-03-04T00:00:00Z", None))),
             ("#oven_20260304-1030.log", Some(("2026-03-04T10:30:00Z", None))),
             ("20260304T103005Z", Some(("2026-03-04T10:30:05Z", None))),
+            ("Besprechung 04.03.2026", Some(("2026-03-04T00:00:00Z", None))),
+            ("standup_14-03-2026", Some(("2026-03-14T00:00:00Z", None))),
+            ("Meeting 4 Mar 2026", Some(("2026-03-04T00:00:00Z", None))),
+            ("meeting_4-Mar-2026_notes", Some(("2026-03-04T00:00:00Z", None))),
+            ("sync (Mar 4, 2026)", Some(("2026-03-04T00:00:00Z", None))),
+            ("reunion 4 de marzo de 2026", Some(("2026-03-04T00:00:00Z", None))),
+            ("会议2026年3月4日", Some(("2026-03-04T00:00:00Z", None))),
+            ("standup_04-03-2026", None),
+            ("notes-since-2026-03-04", None),
+            ("sprint 2026-03-04 to 2026-03-18", None),
+            ("part 4 Mar 1066", None),
             ("order 12345678", None),
             ("202603041", None),
             ("20261304", None),

@@ -29,15 +29,62 @@ const WHOLE: &[&str] = &[
     "New problems detected after saving the file:",
 ];
 
-/// Prompt templates that surround the text typed by the user: the prefix of the template; text that occurs elsewhere in
-/// it, because the prefix alone is not sufficient evidence; the text before the user's text; and the text after it.
-const TEMPLATES: &[[&str; 4]] = &[
-    // Commands of GitHub's Spec Kit; Codex stores them expanded.
-    ["## User Input\n", "You **MUST** consider the user input before proceeding", "```text\n", "\n```"],
-    ["## 用户输入\n", "\n## 概述\n", "```text\n", "\n```"],
-    // Commands of OpenSpec; the typed text follows the template.
-    ["<!-- OPENSPEC:START -->", "**Guardrails**", "<!-- OPENSPEC:END -->", ""],
+/// Events of Claude Code after which its hooks are named.
+const HOOK_EVENTS: &[&str] = &[
+    "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "SessionStart",
+    "SessionEnd", "SubagentStart", "SubagentStop", "Stop", "PreCompact", "Notification",
 ];
+
+/// A prompt template that surrounds the text typed by the user.
+struct Template {
+    /// The prefix of the template.
+    opening: &'static str,
+    /// Text that occurs elsewhere in the template, because the prefix alone is not sufficient evidence.
+    mark: &'static str,
+    /// The text before the user's text.
+    before: &'static str,
+    /// The texts that can follow the user's text; none if the user's text extends to the end.
+    after: &'static [&'static str],
+}
+
+const TEMPLATES: &[Template] = &[
+    // Commands of GitHub's Spec Kit; Codex stores them expanded.
+    Template {
+        opening: "## User Input\n",
+        mark: "You **MUST** consider the user input before proceeding",
+        before: "```text\n",
+        after: &["\n```"],
+    },
+    Template { opening: "## 用户输入\n", mark: "\n## 概述\n", before: "```text\n", after: &["\n```"] },
+    // The first versions, whose argument is in no code block.
+    Template {
+        opening: "The user input to you can be provided directly by the agent or as a command argument",
+        mark: "you **MUST** consider it before proceeding",
+        before: "User input:",
+        after: &[
+            "\n\n1. ", "\n\n#", "\n\nGiven ", "\n\nGoal: ", "\n\nThe text the user typed", "\n\nThe user input ",
+            "\n\nYou are ",
+        ],
+    },
+    // Commands of OpenSpec; the typed text follows the template.
+    Template {
+        opening: "<!-- OPENSPEC:START -->",
+        mark: "**Guardrails**",
+        before: "<!-- OPENSPEC:END -->",
+        after: &[],
+    },
+];
+
+impl Template {
+    /// Returns the text before, in and after the place of the user's text.
+    fn split<'a>(&self, text: &'a str) -> (&'a str, &'a str, &'a str) {
+        let Some((before, rest)) = text.split_once(self.before) else { return (text, "", "") };
+        let ends = self.after.iter().filter_map(|after| rest.find(after));
+        // Without its end, the user's text cannot be told from the template.
+        let end = if self.after.is_empty() { rest.len() } else { ends.min().unwrap_or(0) };
+        (before, &rest[..end], &rest[end..])
+    }
+}
 
 /// Commands about memories, which a hook carries out when they are typed.
 const MEMORY_COMMANDS: &[&str] = &["remember", "recall", "forget"];
@@ -54,7 +101,19 @@ pub(crate) fn memory_command(text: &str) -> Option<Message> {
 /// Returns whether a program wrote all of `text`.
 pub(crate) fn is_written(text: &str) -> bool {
     let text = text.trim_start();
-    WHOLE.iter().any(|opening| text.starts_with(opening))
+    WHOLE.iter().any(|opening| text.starts_with(opening)) || is_about_a_hook(text)
+}
+
+/// Returns whether `text` is the report of a hook that failed or refused, such as `PreToolUse:Bash hook error: …`.
+fn is_about_a_hook(text: &str) -> bool {
+    let (hook, reported) = text.split_once(' ').unwrap_or_default();
+    let event = hook.split_once(':').map_or(hook, |(event, _)| event);
+    let is_report = || {
+        let reports =
+            ["hook error", "hook blocking error", "hook feedback:", "hook blocked", "operation blocked by hook"];
+        reports.iter().any(|report| reported.starts_with(report))
+    };
+    HOOK_EVENTS.contains(&event) && is_report()
 }
 
 /// Returns the messages in the text of a user's turn: the user's own text and, separately, the template around it.
@@ -64,14 +123,19 @@ pub(crate) fn turn(text: &str) -> Vec<Message> {
     } else if let Some(command) = memory_command(text) {
         return vec![command];
     }
-    let trimmed = text.trim();
-    let template = TEMPLATES.iter().find(|[opening, mark, ..]| trimmed.starts_with(opening) && trimmed.contains(mark));
-    let Some([.., open, close]) = template else { return vec![Message::user(text)] };
-    let Some((before, rest)) = trimmed.split_once(open) else { return vec![Message::context(text)] };
-    let end = Some(close).filter(|close| !close.is_empty()).and_then(|close| rest.split_once(close));
-    let (typed, after) = end.unwrap_or((rest, ""));
+    // Some versions of the agents also store the settings at the head of the template.
+    let body = without_front_matter(text.trim()).trim_start();
+    let template = TEMPLATES.iter().find(|one| body.starts_with(one.opening) && body.contains(one.mark));
+    let Some(template) = template else { return vec![Message::user(text)] };
+    let (before, typed, after) = template.split(body);
     let pieces = [Message::context(before), Message::user(typed.trim()), Message::context(after.trim())];
     pieces.into_iter().filter(|message| !message.text.trim().is_empty()).collect()
+}
+
+/// Returns a prompt template without the settings between `---` lines at its head.
+pub(crate) fn without_front_matter(text: &str) -> &str {
+    let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    body.map_or(text, |(_, body)| body)
 }
 
 #[cfg(test)]
@@ -93,6 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn reports_about_hooks_are_no_statements() {
+        for text in [
+            "UserPromptSubmit hook error: always run the linter",
+            "PreToolUse:Bash hook blocking error from command: \"x\": Never push.",
+            "SubagentStop hook feedback:\n- Always run the tests.",
+            "UserPromptSubmit operation blocked by hook:\nx: Never paste keys.\n\nOriginal prompt: x",
+        ] {
+            assert_eq!(typed(text), [""; 0], "{text}");
+        }
+        for text in ["Stop, the hook error is mine.", "Notification hooks always fail.", "My Stop hook error persists."]
+        {
+            assert_eq!(typed(text), [text]);
+        }
+    }
+
+    #[test]
     fn of_an_expanded_template_only_the_argument_is_the_users() {
         let spec_kit = "\n## User Input\n\n```text\nUse Postgres.\n```\n\nYou **MUST** consider the user input before proceeding \
                         (if not empty).\n\n## Outline\n\nAll paths must be absolute.";
@@ -104,6 +184,17 @@ mod tests {
             "<!-- OPENSPEC:START -->\n**Guardrails**\n- Always be minimal.\n<!-- OPENSPEC:END -->\nadd-login";
         assert_eq!(typed(open_spec), ["add-login"]);
         assert_eq!(typed("## User Input\nThe form is broken."), ["## User Input\nThe form is broken."]);
+        let first = "The user input to you can be provided directly by the agent or as a command argument - you **MUST** \
+                     consider it before proceeding with the prompt (if not empty).\n\nUser input:\n\nUse Postgres.\n\nKeep it \
+                     small.\n\nEND\n\n1. Run `x`. All paths must be absolute.";
+        for end in
+            ["Given that name, do this:", "Goal: Detect gaps.", "## Outline", "1. Run `y`.", "You are updating it."]
+        {
+            let (filled, empty) = (first.replace("END", end), first.replace("END", end));
+            assert_eq!(typed(&filled), ["Use Postgres.\n\nKeep it small."], "{end}");
+            assert_eq!(typed(&empty.replace("Use Postgres.\n\nKeep it small.\n\n", "")), [""; 0], "{end}");
+            assert_eq!(typed(&format!("---\ndescription: Plan\n---\n\n{filled}")), ["Use Postgres.\n\nKeep it small."]);
+        }
     }
 
     #[test]

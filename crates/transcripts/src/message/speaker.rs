@@ -166,6 +166,21 @@ pub(crate) fn labels(lines: &[&str]) -> Vec<Label> {
     found
 }
 
+/// Returns every line in `lines` that begins with a name or an account and a colon, for texts that are known to be
+/// conversations.
+pub(crate) fn named(lines: &[&str]) -> Vec<Label> {
+    let named = lines.iter().enumerate().filter(|(_, text)| !text.starts_with([' ', '\t', '|', '>'])).filter_map(
+        |(line, text)| {
+            let (form, name, rest) = prefix(text)?;
+            let name = name.trim();
+            let is_name = looks_like_name(name) || looks_like_account(name);
+            let (name, role, rest) = (name.to_owned(), side(name), rest.trim().to_owned());
+            (is_name || role.is_some()).then_some(Label { line, form, name, role, time: None, clock: None, rest })
+        },
+    );
+    named.collect()
+}
+
 /// Returns whether `name`, an account in lower case, belongs to a user of GitHub Copilot: in a chat copied from VS
 /// Code, the account's name precedes each question.
 fn is_asked_by(name: &str, found: &[Label]) -> bool {

@@ -1,13 +1,14 @@
 //! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of `WeeChat`, and records of a time, a nick and a text.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
 
 use crate::message::dates::{Days, clock, month_of, printed, seconds_of};
 use crate::message::identity;
-use crate::message::speaker::is_of_a_log;
+use crate::message::speaker::{is_of_a_log, looks_like_account, looks_like_name};
 use crate::{
     Assembler, Head, IngestError, Ingestor, Input, Kind, Message, MessageTime, Record, Records, Role, Sink, TimeSource,
 };
@@ -23,6 +24,10 @@ patterns! {
     OPENED = r"(?i)^(?:---|\*{4}|session) (?:log opened|day changed|begin logging at|start:) ?(?P<date>.*)$";
     CLOSED = r"(?i)^(?:---|\*{4}|session) (?:log closed|ending logging at|close:|ident:)";
     NOTICE = r"^(?:\*\*\*|-!-|-->|<--|--|===|=!=|-\S{1,40}-)(?:\s|$)";
+    DATED = r"(?:^|\D)(?P<date>(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?(?:0[1-9]|[12]\d|3[01]))?(?:[T_-]\d{4,6})?)(?:\D|$)";
+    ENDINGS = r"(?i)(?:\.(?:log|txt|irclog|weechatlog|gz|zst|xz|bz2))+$";
+    RELAY = r"(?i)relay|bridge|gateway|sync-?bot|^matterbot|^teleirc";
+    RELAYED = r"^(?:<[ @+%&~!]?(?P<marked>[^<>]{1,40})>|\[(?P<bracketed>[^\[\]]{1,40})\]|(?P<bare>[^\s:<>\[\]][^:<>\[\]]{0,39}):)[ \t]+(?P<words>\S.*)$";
     EVENT = r"(?i)\b(?:has (?:joined|quit|left|kicked|changed|set)|(?:joined|left) the channel$|is now known as|sets? mode|gives? (?:channel|voice)|removes? (?:channel|voice)|now talking|you are now|topic for|disconnected)\b|\b(?:joins|quits|parts): ";
 }
 
@@ -149,6 +154,40 @@ fn is_nick(line: &str) -> bool {
         && !line.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Returns the name of the channel of the log at `path`, without the date in the name of a daily file.
+///
+/// The name begins with `#`, or the file's name also contains a date; any other name may belong to several channels.
+fn channel_of(path: &Path) -> Option<String> {
+    // Other words that occur in names of logs, rather than names of channels.
+    const GENERAL: &[&str] = &["irc", "log", "logs", "chat", "channel"];
+    let names = path.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    for (place, name) in names.enumerate() {
+        let name = ENDINGS.replace(&name, "");
+        let dated = DATED.captures(&name).and_then(|found| found.name("date"));
+        let bare =
+            dated.map_or_else(|| name.to_string(), |date| format!("{}{}", &name[..date.start()], &name[date.end()..]));
+        let bare = bare.trim_matches(['-', '_', '.', ' ', '(', ')']);
+        let bare = bare.strip_prefix("irc.").unwrap_or(bare);
+        let is_channel = bare.starts_with('#') || bare.contains(".#") || bare.contains("_#");
+        if is_channel || place == 0 && dated.is_some() && bare.starts_with(char::is_alphabetic) {
+            return Some(bare.to_owned()).filter(|bare| !GENERAL.contains(&bare.to_lowercase().as_str()));
+        }
+        // A file named after its day is in the folder of its channel.
+        if bare.chars().any(char::is_alphabetic) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Returns the person who said `words` in another network, and what that person said, if `nick` is a relay.
+fn relayed<'a>(nick: &str, words: &'a str) -> Option<(&'a str, &'a str)> {
+    let found = if RELAY.is_match(nick) { RELAYED.captures(words) } else { None }?;
+    let name = found.name("marked").or_else(|| found.name("bracketed")).or_else(|| found.name("bare"))?.as_str().trim();
+    let is_name = looks_like_name(name) || looks_like_account(name);
+    is_name.then_some((name, found.name("words")?.as_str()))
+}
+
 /// The state of a channel that is being read.
 struct Channel {
     draft: Assembler,
@@ -169,6 +208,7 @@ impl Channel {
         let mut draft = Assembler::new("irc", "", input.path.display().to_string());
         let day = identity::named_time(&stem).map(MessageTime::derived);
         draft.meta().title = Some(stem.clone());
+        draft.meta().project = channel_of(&input.path);
         draft.meta().created_at = day.map(|day| day.at);
         Self { draft, stem, day, days: Days::starting(day), open: None, is_at_nick: false, last_line: 0 }
     }
@@ -183,7 +223,10 @@ impl Channel {
             Some(entry) => {
                 let time = self.time(&entry);
                 match entry.nick {
-                    Some(nick) => self.start(nick, entry.words, time, record.number, sink),
+                    Some(nick) => {
+                        let (nick, words) = relayed(nick, entry.words).unwrap_or((nick, entry.words));
+                        self.start(nick, words, time, record.number, sink);
+                    }
                     None => self.note(entry.words, time, record.number, sink),
                 }
             }
@@ -318,6 +361,43 @@ mod tests {
         let (said, noted) = ((Kind::Prose, Some("ana")), (Kind::Context, None));
         assert_eq!(kinds, [said, said, noted, noted, noted, noted, noted]);
         assert_eq!(seen[0].messages[1].text, "ana waves");
+    }
+
+    #[test]
+    fn the_logs_of_all_days_belong_to_one_channel() {
+        for (path, channel) in [
+            ("irc/#oven_20160806.log", Some("#oven")),
+            ("irc/#oven_20160807.log.txt", Some("#oven")),
+            ("irc/#oven_2016-08.txt", Some("#oven")),
+            ("irc/2016-08-06/#oven.log", Some("#oven")),
+            ("#oven/2016-08-06.log", Some("#oven")),
+            ("#oven/2016/08/06.log", Some("#oven")),
+            ("irc.libera.#oven.weechatlog", Some("libera.#oven")),
+            ("irc.libera.#oven.2016-08-06.weechatlog", Some("libera.#oven")),
+            ("##rust-2016_08_06.log", Some("##rust")),
+            ("oven.2016-08-06.log", Some("oven")),
+            ("irc-2016-10-29.log", None),
+            ("#oven/notes.log", None),
+            ("oven.log", None),
+            ("logs/2016-08-06.log", None),
+        ] {
+            assert_eq!(channel_of(Path::new(path)).as_deref(), channel, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_relay_repeats_is_said_by_the_person_that_it_names() {
+        let text = "[10:00] <oven-relay> Ana S: I bake.\n[10:01] <sync-bot> <rui> Me too.\n[10:02] <ana> rui: hm\n\
+                    [10:03] <oven-relay> see https://x.example\n[10:04] <oven-relay> Note: closed\n";
+        let said: Vec<_> = pieces("x", text).into_iter().map(|(_, speaker, text)| (speaker, text)).collect();
+        let rows = [
+            ("Ana S", "I bake."),
+            ("rui", "Me too."),
+            ("ana", "rui: hm"),
+            ("oven-relay", "see https://x.example"),
+            ("oven-relay", "Note: closed"),
+        ];
+        assert_eq!(said, rows.map(|(speaker, text)| (speaker.to_owned(), text.to_owned())));
     }
 
     #[test]

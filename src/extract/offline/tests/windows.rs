@@ -155,6 +155,18 @@ fn named_speakers_stand_for_themselves() {
 }
 
 #[test]
+fn the_name_of_the_person_addressed_is_no_part_of_a_statement() {
+    let by = |name: &str, text: &str| Message { speaker: Some(name.to_owned()), ..said(Message::user(text)) };
+    for address in ["antis: ", "Antis, ", "@rui: antis: ", "Rui: "] {
+        let text = format!("{address}I work as a nurse.");
+        let window = transcript(vec![by("antis", "Hello."), by("Rui Paz", "Hello."), by("mia", &text)]);
+        let found = all(&window);
+        assert_eq!(contents(&found), ["Mia works as a nurse."], "{text}");
+        assert!(text.contains(quotes(&found[0])[0].1), "{text}");
+    }
+}
+
+#[test]
 fn validity_begins_with_the_named_day_or_the_message() {
     let found = all(&transcript(vec![
         said(Message::user("I moved to Lisbon on 2026-02-01 or yesterday.")),

@@ -161,12 +161,14 @@ impl Line {
     fn is_by_program(&self) -> bool {
         let (kind, entrypoint) = (self.origin["kind"].string(), self.entrypoint.string());
         // The editor extension, the desktop app and phones start the agent through its SDK, so what people type there has
-        // the source `sdk`, too. Programs write the entry points `sdk-py`, `sdk-ts` and `sdk-cli`.
+        // the source `sdk`, too. Programs write the entry points `sdk-py`, `sdk-ts` and `sdk-cli`, and the action of
+        // GitHub starts the agent with a prompt from a workflow.
+        let is_of_program = entrypoint.starts_with("sdk") || entrypoint == "claude-code-github-action";
         let is_typed_elsewhere = ["claude-", "remote"].iter().any(|start| entrypoint.starts_with(start));
         match (kind, self.prompt_source.string()) {
             ("human", _) => false,
             ("", "system") => true,
-            ("", source) => entrypoint.starts_with("sdk") || source == "sdk" && !is_typed_elsewhere,
+            ("", source) => is_of_program || source == "sdk" && !is_typed_elsewhere,
             _ => true,
         }
     }

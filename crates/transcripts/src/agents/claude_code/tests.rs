@@ -430,6 +430,7 @@ fn prompts_that_another_program_wrote_are_not_the_users() {
     for (field, value, is_users) in [
         ("promptSource", json!("sdk"), false),
         ("entrypoint", json!("sdk-py"), false),
+        ("entrypoint", json!("claude-code-github-action"), false),
         ("origin", json!({"kind": "task-notification"}), false),
         ("promptSource", json!("typed"), true),
         ("entrypoint", json!("cli"), true),

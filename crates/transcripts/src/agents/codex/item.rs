@@ -20,6 +20,13 @@ pub(super) fn is_agents(head: &Value) -> bool {
     !head["source"]["subagent"].is_null()
 }
 
+/// Returns whether a program, rather than a person, writes the prompts of the thread with this `head`: it started Codex
+/// with `codex exec` or through its SDK.
+pub(super) fn is_of_program(head: &Value) -> bool {
+    let originator = head["originator"].string();
+    head["source"] == "exec" || originator == "codex_exec" || originator.starts_with("codex_sdk")
+}
+
 /// Returns the id of the thread that started this one.
 pub(super) fn parent_id(head: &Value) -> Option<&str> {
     let spawned = &head["source"]["subagent"]["thread_spawn"]["parent_thread_id"];

@@ -220,6 +220,7 @@ impl Thread {
         } else {
             Origin::Person
         };
+        self.turns.is_of_program = item::is_of_program(head);
         let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
             Some(parent) => format!("{parent}/{id}"),
             None => id.to_owned(),
@@ -349,6 +350,8 @@ struct Turns {
     barren: usize,
     has_events: bool,
     said_anything: bool,
+    /// Whether a program writes the prompts.
+    is_of_program: bool,
 }
 
 impl Turns {
@@ -362,7 +365,12 @@ impl Turns {
             return;
         }
         message.time = self.draft.next_time(message.time);
-        if origin == Origin::Agent && message.role != Role::Tool && message.role != Role::System {
+        let is_others = match message.role {
+            Role::User => self.is_of_program || origin == Origin::Agent,
+            Role::Tool | Role::System => false,
+            Role::Assistant | Role::Other => origin == Origin::Agent,
+        };
+        if is_others {
             message.role = Role::Other;
         }
         if self.draft.hold(message) {

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::message::program::without_front_matter;
 use crate::{Folder, Input, Message};
 
 /// Number of letters outside of placeholders below which a template could equally well have been typed.
@@ -84,11 +85,6 @@ fn argument<'a>(text: &'a str, seen: &mut HashSet<&'a str>) -> Option<Message> {
 fn is_placeholder(text: &str) -> bool {
     let name = text.strip_prefix('$').unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-}
-
-fn without_front_matter(text: &str) -> &str {
-    let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
-    body.map_or(text, |(_, body)| body)
 }
 
 /// Returns the directory or archive that contains the templates, and the name of their folder there.

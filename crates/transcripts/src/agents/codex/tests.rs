@@ -85,6 +85,20 @@ fn text_in_the_users_turn_that_the_screen_never_showed_is_injected() {
 }
 
 #[test]
+fn prompts_that_a_program_sends_are_not_the_users() {
+    for (extra, role) in [
+        (json!({"originator": "codex_exec", "source": "exec"}), "Other"),
+        (json!({"originator": "codex_sdk_ts"}), "Other"),
+        (json!({"originator": "nightly", "source": "exec"}), "Other"),
+        (json!({"originator": "codex_cli_rs", "source": "cli"}), "User"),
+        (json!({"originator": "codex_vscode", "source": "vscode"}), "User"),
+    ] {
+        let lines = [head(extra), spoken(1, "user", "use tabs"), typed(1, "use tabs"), spoken(2, "assistant", "ok")];
+        assert_eq!(shown(&read(&lines)), [format!("{role} Prose: use tabs"), "Assistant Prose: ok".to_owned()]);
+    }
+}
+
+#[test]
 fn scaffolding_is_context_and_what_follows_the_editors_preamble_is_the_users() {
     let seen = read(&[
         head(json!({})),
