@@ -464,7 +464,7 @@ fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     let told = String::from_utf8(fix(&[]).stdout).unwrap();
     assert!(told.contains("recorded by a hook") && told.contains("until `npm ci` was run"), "{told}");
     assert!(fix(&["--command", "npm test -- --watch"]).status.success());
-    assert_eq!(fix(&["--command", "cargo build"]).status.code(), Some(1));
+    assert!(fix(&["--command", "cargo build"]).status.success(), "a command never finds less");
     // A spelling that is known to fail causes a warning before it runs; others do not.
     desk.hook("post-tool-use-failure", "s4", &fails("cargo test --foo", "error: unexpected argument '--foo' found"));
     desk.hook("post-tool-use", "s4", &works("cargo test foo"));
