@@ -261,6 +261,22 @@ fn judged(desk: &Desk, args: &[&str], answers: &str) -> (String, String) {
 }
 
 #[test]
+fn a_closed_pipe_loses_no_results() {
+    let desk = Desk::new();
+    for json in [false, true] {
+        let out = format!("results-{json}.json");
+        let args = ["eval", &smoke(), "--extractor", "rules", "--repeat", "2", "--out", &out];
+        let mut command = desk.command(if json { &["--json"] } else { &[] });
+        command.args(args).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let results: Value = serde_json::from_str(&std::fs::read_to_string(desk.path(&out)).unwrap()).unwrap();
+        assert_eq!(results["rows"].as_array().map(Vec::len), Some(6), "{out}");
+    }
+}
+
+#[test]
 fn a_person_judges_a_sample_and_is_not_asked_twice() {
     let desk = Desk::new();
     let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo");
