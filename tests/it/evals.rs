@@ -184,6 +184,8 @@ fn a_folder_without_cases_is_an_error_and_the_schema_is_printed() {
         (code, err.lines().next()),
         (2, Some("error: no case.json in or below empty; see evals/README.md for the format of a case"))
     );
+    let line = desk.json(&["eval", "--schema"]).remove(0);
+    assert_eq!(line["title"], json!("Case"), "with --json, it is one line");
     let told = desk.run(&["eval", "--schema"]);
     let schema: Value = serde_json::from_str(&told.out).unwrap();
     assert_eq!((told.code, &schema["title"], &schema["additionalProperties"]), (0, &json!("Case"), &json!(false)));
