@@ -182,7 +182,12 @@ fn a_folder_without_cases_is_an_error_and_the_schema_is_printed() {
     let Told { code, err, .. } = desk.run(&["eval", "empty"]);
     assert_eq!(
         (code, err.lines().next()),
-        (2, Some("error: no case.json in or below empty; see evals/README.md for the format of a case"))
+        (
+            2,
+            Some(
+                "error: no case in or below empty: a folder with a case has a `case.json`, and the name of a file of cases ends in `-extraction.jsonl`, `-pairs.jsonl`, `-streams.jsonl`, `-recall.jsonl`, `-brief.jsonl` or `-qa.jsonl`; see evals/README.md"
+            )
+        )
     );
     let line = desk.json(&["eval", "--schema"]).remove(0);
     assert_eq!(line["title"], json!("Case"), "with --json, it is one line");
