@@ -662,6 +662,19 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     assert!(doctor.contains("8 hooks in place") && doctor.contains("stop 0 s ago"), "{doctor}");
     desk.world.good(&["agent", "uninstall", "claude-code", "--yes"]);
     assert_eq!(read(), own);
+    // A file that the installation created is removed, and one that was empty before is not.
+    let codex = desk.world.path(".codex/hooks.json");
+    for _ in 0..2 {
+        let installed = desk.world.good(&["agent", "install", "codex", "--yes"]);
+        assert!(installed.lines().count() < 4 && installed.contains("is written"), "{installed}");
+        desk.world.good(&["agent", "uninstall", "codex", "--yes"]);
+        assert!(!codex.exists());
+    }
+    fs::write(&codex, "{}\n").unwrap();
+    desk.world.good(&["agent", "install", "codex", "--yes"]);
+    desk.world.good(&["agent", "uninstall", "codex", "--yes"]);
+    assert_eq!(fs::read_to_string(&codex).unwrap(), "{}\n");
+    fs::remove_file(&codex).unwrap();
     // Invalid settings are not changed, and the error mentions them.
     for bad in ["{\"hooks\": ", "[]", "{\"hooks\": {\"Stop\": 1}}"] {
         fs::write(&path, bad).unwrap();
