@@ -441,6 +441,16 @@ fn context(said: &Value) -> &str {
 }
 
 #[test]
+fn the_reply_to_remember_has_one_full_stop_after_the_memory() {
+    let desk = Desk::new();
+    let says = |prompt: &str| desk.hook("user-prompt-submit", "s1", &json!({"prompt": prompt}));
+    says("/remember The shop deploys with Nomad to the Frankfurt cluster.");
+    let near = says("/remember The shop deploys with Nomad to the Paris cluster.");
+    let reason = near["reason"].as_str().unwrap();
+    assert!(reason.contains("the Paris cluster. Possibly about the same: "), "{near}");
+}
+
+#[test]
 fn what_mended_a_failure_is_kept_and_told_at_the_next_one() {
     let desk = Desk::new();
     let fails = |command: &str, error: &str| bash(command, &json!({"error": format!("Exit code 1\n{error}")}));
