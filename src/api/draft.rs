@@ -11,6 +11,8 @@ use crate::guard::{Redact, order_from_elsewhere, secret_in};
 use crate::memory::{Audience, Claim, Memory, MemoryType, Namespace, Scope, Structured};
 use crate::text::change::phrases;
 use crate::text::normalise::title_of;
+use crate::text::script::is_unspaced;
+use crate::text::tokens::{is_listed, is_stop};
 use crate::text::visible::visible;
 
 /// Maximum length of the content of a memory that a person or an agent writes, in characters.
@@ -160,8 +162,8 @@ impl MemoryChange {
         let content = change.content.map_or_else(|| claim.content.clone(), |text| text.trim().to_owned());
         let is_same = content == claim.content;
         let known = claim.value.as_ref();
-        let value = known
-            .and_then(|value| if is_same { Some(value.clone()) } else { value_in(&content, &claim.content, value) });
+        let value =
+            known.and_then(|value| if is_same { Some(value.clone()) } else { value_in(&content, claim, value) });
         let title = if claim.title == title_of(&claim.content) {
             title_of(&content)
         } else {
@@ -211,18 +213,50 @@ impl MemoryChange {
     }
 }
 
-/// Returns the value that `content` states where `former` stated `value`: the same value if it still appears, and
+/// Returns the value that `content` states where the claim stated `value`: the same value if it still appears, and
 /// otherwise the text between the same words. Returns `None` if the value cannot be determined, for example since
 /// `content` says that it no longer applies.
-fn value_in(content: &str, former: &str, value: &str) -> Option<String> {
+fn value_in(content: &str, claim: &Claim, value: &str) -> Option<String> {
+    let former = claim.content.as_str();
     if content.contains(value) {
         let is_turned = Features::of(content).polarity != Features::of(former).polarity;
         let still_applies = !is_turned && phrases(content).len() <= phrases(former).len();
         return still_applies.then(|| value.to_owned());
     }
     let (before, after) = former.split_once(value)?;
-    let found = content.strip_prefix(before)?.strip_suffix(after)?.trim();
+    let rest = content.strip_prefix(before).or_else(|| after_other_subject(content, before, claim))?;
+    let found = rest.strip_suffix(after)?.trim();
     (!found.is_empty()).then(|| found.to_owned())
+}
+
+/// Subjects that mean the person whose attribute a memory sets, in lower case.
+const PERSON: &str = "the user i he she they der die benutzer nutzer ich er sie el la usuario yo él ella 用户 我 他 她";
+
+/// Returns what follows in `content` after the words with which `before` ends, if only the subject before these words
+/// differs, as in "The user lives in" and "Zoë lives in". The new subject must be the person in the claim's key.
+fn after_other_subject<'c>(content: &'c str, before: &str, claim: &Claim) -> Option<&'c str> {
+    let begins = |text: &str, at: usize| {
+        let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
+        before.is_none_or(char::is_whitespace) || after.is_some_and(is_unspaced)
+    };
+    let known = [claim.key.as_deref(), claim.subject.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let known = known.to_lowercase();
+    let named: Vec<&str> = known.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let is_person = |subject: &str| {
+        let subject = subject.to_lowercase();
+        let mut words = subject.split_whitespace().peekable();
+        words.peek().is_some() && words.all(|word| named.contains(&word) || is_listed(PERSON, word))
+    };
+    // The longest end of the text comes first. A function word alone, such as "in", is not enough.
+    let ends = before.char_indices().map(|(at, _)| at).filter(|&at| at > 0 && begins(before, at));
+    let mut ends = ends.map(|at| &before[at..]).filter(|end| {
+        let says = end.split_whitespace().any(|word| !is_stop(&word.to_lowercase()));
+        says && (!end.starts_with(is_unspaced) || end.chars().count() > 1)
+    });
+    ends.find_map(|end| {
+        let at = content.find(end)?;
+        (begins(content, at) && is_person(&content[..at])).then(|| &content[at + end.len()..])
+    })
 }
 
 /// Changes a part of a memory that repeats its content to the new content, and replaces its value, where it stands as a
@@ -359,4 +393,30 @@ fn tidy(tags: &[String]) -> Vec<String> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_may_name_the_person_of_the_key() {
+        let claim = |content: &str, value: &str| Claim {
+            key: Some("person.zoë.residence".into()),
+            value: Some(value.into()),
+            ..Claim::new(MemoryType::Semantic, "person", "Residence", content)
+        };
+        let table = [
+            ("The user lives in Lisbon.", "Lisbon", "Zoë lives in Porto.", Some("Porto")),
+            ("Zoë lives in Lisbon.", "Lisbon", "The user lives in Porto.", Some("Porto")),
+            ("The user lives in Lisbon.", "Lisbon", "The user lives in Porto.", Some("Porto")),
+            ("用户住在里斯本。", "里斯本", "她住在波尔图。", Some("波尔图")),
+            ("The user lives in Lisbon.", "Lisbon", "Zoë no longer lives in Porto.", None),
+            ("The user lives in Lisbon.", "Lisbon", "The sister of the user lives in Porto.", None),
+            ("The user lives in Lisbon.", "Lisbon", "Zoë is in Porto.", None),
+        ];
+        for (former, value, content, expected) in table {
+            assert_eq!(value_in(content, &claim(former, value), value).as_deref(), expected, "{content}");
+        }
+    }
 }

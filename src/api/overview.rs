@@ -8,7 +8,7 @@ use super::{ApiError, Memories};
 use crate::memory::{Evidence, Memory, MemoryId, Namespace, Relation};
 use crate::pipeline::conversation;
 use crate::store::{Filter, Health, MemoryStatistics, Stats};
-use transcripts::Message;
+use transcripts::{Message, MessageTime};
 
 /// Memories and the links between them.
 #[derive(Debug, Default)]
@@ -34,6 +34,14 @@ impl Memories {
     ) -> Result<Vec<(Memory, Option<Timestamp>)>, ApiError> {
         let filter = self.confined(filter)?;
         Ok(self.ledger("list memories by day")?.list_by_time_said(&filter, limit, offset)?)
+    }
+
+    /// Returns when each of these memories was last said, if that is known.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the times cannot be read.
+    pub(crate) fn last_said(&self, memories: &[Memory]) -> Result<HashMap<MemoryId, MessageTime>, ApiError> {
+        Ok(self.ledger("look up times")?.last_said(memories.iter().map(|memory| &memory.id))?)
     }
 
     /// Returns the quotes of these memories; memories without quotes are left out.

@@ -179,12 +179,20 @@ impl Memories {
         Ok(self.ledger("find a run")?.run(part)?)
     }
 
-    /// Returns the last change, by a run or by hand, that has not been undone.
+    /// Returns the last change that has not been undone, by a run or by hand, or an erasure after it.
     ///
     /// # Errors
     /// [`ApiError`] if there is no such change.
-    pub(crate) fn last_undoable(&self) -> Result<LastChange, ApiError> {
-        Ok(self.ledger("find the last change")?.last_undoable()?)
+    pub(crate) fn newest_change(&self) -> Result<LastChange, ApiError> {
+        Ok(self.ledger("find the last change")?.newest_change()?)
+    }
+
+    /// Returns the time of the change by hand with this id.
+    ///
+    /// # Errors
+    /// [`ApiError`] if the database cannot be read.
+    pub(crate) fn change_by_hand(&self, changeset: &str) -> Result<Option<Timestamp>, ApiError> {
+        Ok(self.ledger("find a change")?.change_by_hand(changeset)?)
     }
 
     /// Returns the newest run, if it was undone and no later run has changed anything.

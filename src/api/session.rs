@@ -400,7 +400,7 @@ impl Memories {
     }
 
     /// Returns the remedies that resolved an error before, in the logs of agents and as hooks recorded them; if the failed
-    /// command is given, only remedies that fit the command.
+    /// command is given, the remedies that fit it come first.
     ///
     /// # Errors
     /// As for [`Memories::search_tasks`].

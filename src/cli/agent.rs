@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use transcripts::true_path;
 
 use super::args::{self, Context};
-use super::changes::{Change, edited, patched, report, show, text_of, write};
+use super::changes::{Change, backup_of, edited, patched, report, show, text_of, write};
 use super::exit::ExitStatus;
 use super::printer::{Printer, can_ask, is_yes};
 
@@ -20,7 +20,8 @@ use super::printer::{Printer, can_ask, is_yes};
 pub(crate) enum AgentCommand {
     /// Install hooks in the settings of an agent
     ///
-    /// Shows the change, asks before writing it, and keeps a copy of the original file. Claude Code also gets the slash
+    /// Shows the change, asks before writing it, and keeps a copy of the original file. With --yes, only the names of the
+    /// written files are shown. Claude Code also gets the slash
     /// commands /remember, /recall and /forget.
     #[command(
         after_help = "Examples:\n  afterthought agent install claude-code --dry-run\n  afterthought agent install codex --yes"
@@ -111,7 +112,8 @@ fn change(target: &Target, install: Option<bool>, context: &Context<'_>) -> anyh
     if target.project {
         changes.iter().try_for_each(|change| stays_inside(&change.path))?;
     }
-    if !out.is_json() {
+    // Without a question to answer, the list of the written files is enough.
+    if !out.is_json() && (target.dry_run || !target.yes) {
         changes.iter().try_for_each(|change| show(out, change))?;
     }
     if target.dry_run {
@@ -167,8 +169,21 @@ pub(super) fn settings_change(
     if after == before {
         return Ok(None);
     }
+    let is_nothing = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    if install.is_none() && is_nothing(&after) && !existed_before(path)? {
+        return Ok(Some(Change { path: path.to_owned(), before: Some(text), after: None }));
+    }
     let after = edited(&text, |text| patched(text, &before, &after))?;
     Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
+}
+
+/// Returns whether the settings existed before an installation: each change of an existing file leaves a copy of it.
+fn existed_before(path: &Path) -> anyhow::Result<bool> {
+    let Some(text) = text_of(&backup_of(path, 1))? else { return Ok(false) };
+    let Ok(former) = parsed(&text, path) else { return Ok(true) };
+    // A second installation copies what the first one wrote.
+    let is_own = !commands_in(&former).is_empty() && hook::uninstall(&former).is_ok_and(|rest| rest == json!({}));
+    Ok(!is_own)
 }
 
 fn advise(agent: Agent, out: &Printer) {

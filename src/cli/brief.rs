@@ -64,6 +64,9 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
         explain(&brief, &request, &memories, context.out)?;
     } else if brief.text.is_empty() {
         print_nothing(&brief, &request, context.out);
+    } else if context.out.is_json() {
+        // With --json, each line is one value. Line breaks in texts are escaped.
+        context.out.line(brief.text.lines().collect::<String>())?;
     } else {
         context.out.line(brief.text.trim_end())?;
     }

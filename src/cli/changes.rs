@@ -76,12 +76,18 @@ pub(crate) fn report(out: &Printer, path: &Path, what: &str, wrote: bool) -> any
     Ok(out.show(&value, format_args!("{} {what}", path.display()))?)
 }
 
+/// Returns the path of a copy of a file.
+pub(crate) fn backup_of(path: &Path, number: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{name}.before-afterthought-{number}"))
+}
+
 /// Copies the file to the same folder, under a name that is not taken.
 fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let backup = (1..).map(|number| path.with_file_name(format!("{name}.before-afterthought-{number}")));
-    let backup =
-        backup.into_iter().find(|backup| !backup.exists()).context("cannot find an unused name for a backup")?;
+    let backup = (1..)
+        .map(|number| backup_of(path, number))
+        .find(|backup| !backup.exists())
+        .context("cannot find an unused name for a backup")?;
     fs::copy(path, &backup).with_context(|| format!("cannot back up {}", path.display()))?;
     Ok(backup)
 }

@@ -198,6 +198,8 @@ fn print_erased(
         counted(erased.kept.len(), "memory"),
         erased.restored.len(),
     ))?;
+    let then = if sealed.is_none() { "an erasure cannot be undone" } else { "this cannot be undone" };
+    out.note(then);
     print_remainders(sealed, &backups, out);
     Ok(())
 }

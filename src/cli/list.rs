@@ -245,6 +245,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
         }
     } else {
         let header = ["id", "memory", "kind", "namespace", "importance", "status", "since"];
+        let said = all.last_said(&memories)?;
         context.out.list(&memories, header, |memory| {
             [
                 memory.id.short().to_owned(),
@@ -253,8 +254,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context<'_>) -> anyhow::Result<Exit
                 memory.namespace.to_string(),
                 format!("{:.2}", memory.claim.importance),
                 memory.status.to_string(),
-                // A log may be imported years later; when a fact became true is more informative than when it was read.
-                day(memory.claim.valid_from.unwrap_or(memory.created_at)),
+                // A log may be read years later; when a fact became true or was said is more informative.
+                day(memory
+                    .claim
+                    .valid_from
+                    .or_else(|| said.get(&memory.id).map(|said| said.at))
+                    .unwrap_or(memory.created_at)),
             ]
         })?;
     }

@@ -286,7 +286,7 @@ pub fn main() -> ExitCode {
     cli.global.start_tracing();
     let status = dispatch(&cli, &out).unwrap_or_else(|error| {
         // It is not an error if a reader such as `head` stops reading.
-        if is_broken_pipe(&error) {
+        if printer::is_broken_pipe(&error) {
             return ExitStatus::Success;
         }
         out.error(&error);
@@ -417,14 +417,6 @@ fn message(error: &clap::Error) -> String {
     // Clap reports an invalid value on several lines, with usage and a hint; one line is easier for scripts and agents.
     let said = text.lines().take_while(|line| !line.starts_with("For more information")).map(str::trim);
     said.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    // The I/O error may be wrapped in context, so the whole chain is searched.
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -52,6 +52,8 @@ pub(crate) struct ModelArgs {
 
 /// Seconds to wait for replies after an interrupt.
 pub(crate) const GRACE: u64 = 20;
+/// Time after an interrupt at which the program says that work is still in progress.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl ModelArgs {
     /// Returns the options as the strongest layer of the settings.
@@ -108,10 +110,22 @@ pub(crate) fn stop_on_interrupt(cancel: CancellationToken, grace: u64) {
             asked_to_end()?.await;
             std::io::Result::Ok(())
         };
+        let out_of_time = async {
+            let grace = Duration::from_secs(grace);
+            tokio::time::sleep(grace.min(PATIENCE)).await;
+            tracing::warn!("work in progress is finished before the end; a second interrupt ends at once");
+            tokio::time::sleep(grace.saturating_sub(PATIENCE)).await;
+        };
         let status = tokio::select! {
-            Ok(()) = asked_again => 130,
-            () = tokio::time::sleep(Duration::from_secs(grace)) => {
-                tracing::warn!("no reply arrived within {grace} s; the next run does the remaining work");
+            Ok(()) = asked_again => {
+                tracing::warn!("interrupted again; finished work is stored, and the next run does the rest");
+                130
+            }
+            () = out_of_time => {
+                tracing::warn!(
+                    "work in progress was not finished within {grace} s; finished work is stored, and the next run \
+                     does the rest"
+                );
                 i32::from(ExitStatus::Failures.code())
             }
         };

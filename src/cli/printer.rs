@@ -340,6 +340,15 @@ fn write_stderr(line: impl Display) {
 }
 
 /// Writes a line at once, so that on a terminal no line of the other stream, which may pass through a pipe, begins within it.
+/// Whether the reader of the output has closed it.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    // The I/O error may be wrapped in context, so the whole chain is searched.
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
 fn write_line(mut stream: impl Write, mut text: String) -> io::Result<()> {
     text.push('\n');
     stream.write_all(text.as_bytes())

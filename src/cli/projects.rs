@@ -2,13 +2,13 @@
 
 use std::path::{Component, Path, PathBuf, is_separator};
 
-use crate::api::{Decision, Project};
+use crate::api::{Decision, Project, on_one_line};
 use anyhow::Context as _;
 use clap::Subcommand;
 
 use super::args::Context;
 use super::exit::ExitStatus;
-use super::printer::{can_ask, is_yes};
+use super::printer::{BOLD, DIM, Printer, can_ask, counted, is_yes};
 use super::team::{TeamArgs, team};
 use crate::config::{Layer, PROJECT_FILE, Partial, ProjectFile, TrustedFiles};
 
@@ -136,21 +136,39 @@ fn list(context: &Context<'_>) -> anyhow::Result<ExitStatus> {
         .and_then(|folder| folder.to_str().map(|folder| memories.connect(folder)))
         .transpose()?;
     let projects = memories.projects()?;
-    context.out.list(&projects, ["project", "memories", "known by", "folders", "namespace"], |project| {
-        let known_by = match &project.merged_into {
-            Some(into) => format!("merged into {into}"),
-            None => project.identities.first().cloned().unwrap_or_default(),
-        };
-        [
-            shown(project, &projects),
-            project.memories.to_string(),
-            known_by,
-            project.paths.join("\n"),
-            project.namespace.to_string(),
-        ]
-    })?;
+    let known_by = |project: &Project| match &project.merged_into {
+        Some(into) => format!("merged into {into}"),
+        None => project.identities.first().cloned().unwrap_or_default(),
+    };
+    if context.out.is_narrow() && !context.out.is_json() {
+        for project in &projects {
+            lines(&shown(project, &projects), &known_by(project), project, context.out)?;
+        }
+    } else {
+        context.out.list(&projects, ["project", "memories", "known by", "folders", "namespace"], |project| {
+            [
+                shown(project, &projects),
+                project.memories.to_string(),
+                known_by(project),
+                project.paths.join("\n"),
+                project.namespace.to_string(),
+            ]
+        })?;
+    }
     let hint = "no projects yet; `afterthought run PATH` creates them from the logs that it reads";
     Ok(context.out.unless_empty(projects.is_empty(), hint))
+}
+
+/// Prints a project on several lines. Each name and path is on a line of its own, so that it can be copied.
+fn lines(name: &str, known_by: &str, project: &Project, out: &Printer) -> anyhow::Result<()> {
+    out.line(format_args!("{BOLD}{name}{BOLD:#}  {}", counted(project.memories, "memory")))?;
+    let namespace = project.namespace.to_string();
+    for text in [&namespace, known_by].into_iter().chain(project.paths.iter().map(String::as_str)) {
+        if !text.is_empty() {
+            out.line(format_args!("  {DIM}{}{DIM:#}", on_one_line(text)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the name of a project, with its label if another project has the same name.

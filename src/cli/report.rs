@@ -136,6 +136,9 @@ impl<'a> RunReporter<'a> {
         let list = self.list_command();
         self.trouble?;
         if self.out.is_json() {
+            if summary.interrupted {
+                print_interruption(self.out, summary, self.is_plan);
+            }
             return self.out.json(summary);
         }
         if self.hidden > 0 {
@@ -151,9 +154,12 @@ impl<'a> RunReporter<'a> {
             self.out.error_text(&format!("no further requests were sent{why}"));
         }
         // If no file could be read, the errors printed above are enough.
-        if summary.files.seen() > 0 || summary.filtered.any() {
+        if summary.files.seen() > 0 || summary.filtered.any() || summary.windows.total > 0 {
             print_summary(self.out, summary, self.is_plan, run.map(|run| (run, list)));
             print_undone(self.out, self.memories, summary);
+        }
+        if summary.interrupted {
+            print_interruption(self.out, summary, self.is_plan);
         }
         Ok(())
     }
@@ -343,9 +349,24 @@ fn print_losses(out: &Printer, summary: &Summary) {
             counted(windows_left(summary), "window")
         ));
     }
-    if summary.interrupted {
-        out.warn("interrupted; finished work is stored, and the same command continues with the rest");
+}
+
+/// Reports an interrupt, and what it leaves.
+fn print_interruption(out: &Printer, summary: &Summary, is_plan: bool) {
+    if is_plan {
+        out.warn("interrupted: this plan covers only a part; run the same command again for all of it");
+        return;
     }
+    let windows = summary.windows;
+    let done = windows.ok + windows.ok_empty + windows.partial + windows.no_signal + windows.known;
+    if done == 0 && summary.changes() == 0 {
+        out.warn("interrupted: no window was finished, so nothing is stored yet; the same command continues");
+        return;
+    }
+    let (windows, memories) = (counted(done, "window"), counted(summary.changes(), "memory"));
+    out.warn(format_args!(
+        "interrupted: {windows} done and {memories} stored or changed; the same command continues with the rest"
+    ));
 }
 
 /// Prints the outcome of batches, and how to collect outstanding replies.

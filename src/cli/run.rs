@@ -312,6 +312,10 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     };
     let (summary, plan) = runtime.block_on(work)?;
     bar.finish_and_clear();
+    // The plan is saved before the summary is printed: a closed pipe must not lose the plan.
+    if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
+        apply::save(path, &plan, out)?;
+    }
     let run = summary.run.clone().map(RunId::from_stored);
     reporter.print_summary(&summary, run.as_ref().map(RunId::short))?;
     // A mistyped pattern would otherwise let through exactly what somebody wanted to keep out. Files that have not
@@ -334,9 +338,6 @@ fn extract(args: &LogArgs, mode: Mode<'_>, context: &Context<'_>) -> anyhow::Res
     }
     if matches!(mode, Mode::Write(_)) {
         start_in_background(&memories, context);
-    }
-    if let (Mode::Plan(Some(path)), Some(plan)) = (mode, plan) {
-        apply::save(path, &plan, out)?;
     }
     // Without --format, a folder may contain no logs at all, but a format that was specified is expected in it.
     if let Some(format) = args.format.as_ref().filter(|_| summary.has_only_other_formats()) {

@@ -18,7 +18,7 @@ use super::agent::{parsed, settings_of};
 use super::args::{Context, now};
 use super::exit::ExitStatus;
 use super::model::runtime;
-use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, size, spelled};
+use super::printer::{ADDED, BOLD, CHANGED, DIM, Printer, REMOVED, counted, minute, size, spelled};
 
 /// Show stored memories, pending work, failures and costs
 ///
@@ -578,7 +578,11 @@ fn failures(health: &Health) -> String {
     }
     let halted = health.halted.as_ref().map(|why| format!("; the last run stopped sending requests: {why}"));
     if failed.is_empty() {
-        return format!("none{}", halted.unwrap_or_default());
+        // A run may fail as a whole, which leaves nothing to try again.
+        let last = health
+            .last_failure
+            .map(|at| format!(" to retry; a run failed at {}, see `afterthought runs list`", minute(at)));
+        return format!("none{}{}", last.unwrap_or_default(), halted.unwrap_or_default());
     }
     let remedy = "see `afterthought runs queue`; `afterthought runs retry` tries again";
     format!("{} failed; {remedy}{}", failed.join(" and "), halted.unwrap_or_default())
@@ -681,6 +685,8 @@ mod tests {
         );
         let now = Timestamp::from_second(300).unwrap();
         assert_eq!(last_run(&health, now), "finished 5 min ago; a failure occurred 3 min ago");
+        let failed = Health { last_failure: Some(Timestamp::UNIX_EPOCH), ..Health::default() };
+        assert_eq!(failures(&failed), "none to retry; a run failed at 1970-01-01 00:00, see `afterthought runs list`");
         let quiet = Health::default();
         assert_eq!([backlog(&quiet), failures(&quiet)], ["nothing", "none"]);
         assert_eq!(last_run(&quiet, now), "no finished run; start one with `afterthought run PATH`");

@@ -1,9 +1,10 @@
 //! `undo`: reverts a run, with or without the changes that build on it.
 
 use crate::api::{Entity, HistoryEntry, LastChange, LaterChanges, Memories, Run, RunId, UndoReport};
+use crate::memory::{MemoryId, Status};
 use anyhow::{anyhow, bail};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::Context;
 use super::exit::ExitStatus;
@@ -14,19 +15,20 @@ const NAMED: usize = 5;
 
 /// Undo a run, or the last change
 ///
-/// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a manual change
-/// such as `remember` or `memory update`. Tasks that the run or an import recorded are removed from the work ledger. If
-/// a later run has changed a memory again, you are asked whether to keep that memory or to undo the later run too.
-/// Later manual changes are kept. The next `run` does not read the logs again; with --redo, the next `run` on the same
-/// logs applies the same candidates again, without calling a model. For an import and other commands that read no logs,
-/// --redo makes the changes of an undone run again immediately. If the last run is already undone, `undo last --redo`
-/// refers to that run. Exits 1 when there is no database yet.
+/// Restores every memory to its exact state before the run. `last` is the most recent change: a run, or a manual
+/// change such as `remember` or `memory update`. An erasure cannot be undone, so `last` is refused after one. Tasks
+/// that the run or an import recorded are removed from the work ledger. If a later run has changed a memory again,
+/// you are asked whether to keep that memory or to undo the later run too. Later manual changes are kept. The next
+/// `run` does not read the logs again; with --redo, the next `run` on the same logs applies the same candidates
+/// again, without calling a model. For an import and other commands that read no logs, --redo makes the changes of
+/// an undone run again immediately. If the last run is already undone, `undo last --redo` refers to that run. Exits
+/// 1 when there is no database yet.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  afterthought undo last\n  afterthought undo 3fa2c1d9 --with-later\n  afterthought undo 3fa2c1d9 --keep --dry-run"
 )]
 pub(crate) struct UndoArgs {
-    /// Id of a run, a unique prefix or suffix of it, or `last`
+    /// Id of a run, a unique prefix or suffix of it, the id of a manual change, or `last`
     run: Option<String>,
     #[command(flatten)]
     later: Later,
@@ -69,12 +71,18 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
         run
     } else if is_last {
         // A run that changed nothing has nothing to undo, so the person means the change before that run.
-        match memories.last_undoable()? {
+        match memories.newest_change()? {
             LastChange::Run(run) => *run,
             LastChange::ByHand { changeset, at, .. } => {
-                return undo_by_hand(&changeset, at, args.dry_run, &memories, out);
+                if !out.is_json() {
+                    out.note(format_args!("the last change was made by hand at {}, not by a run", minute(at)));
+                }
+                return undo_by_hand(&changeset, args.dry_run, &memories, out);
             }
+            LastChange::Erasure { at, before } => bail!(after_erasure(at, before.as_deref())),
         }
+    } else if memories.change_by_hand(named.trim())?.is_some() {
+        return undo_by_hand(named.trim(), args.dry_run, &memories, out);
     } else {
         find_run(named, &memories)?
     };
@@ -94,12 +102,13 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     }
     let (undone, reopened) =
         if args.dry_run { memories.would_undo(&runs, args.redo)? } else { memories.undo(&runs, args.redo)? };
-    print_counts(&undone, &runs, args.dry_run, out)?;
+    let is_undone = |entry: &HistoryEntry| entry.run.as_ref().is_some_and(|run| runs.contains(run));
+    let forgotten = forgotten_again(&undone, args.dry_run.then_some(&is_undone), &memories)?;
+    print_counts(&undone, &runs, forgotten, args.dry_run, out)?;
     if out.is_json() {
         return Ok(exit_status(&undone));
     }
     if args.dry_run {
-        let is_undone = |entry: &HistoryEntry| entry.run.as_ref().is_some_and(|run| runs.contains(run));
         print_affected(&undone, is_undone, &memories, out)?;
     }
     if reopened > 0 {
@@ -124,7 +133,7 @@ fn redo(run: &Run, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::
     if !out.is_json() {
         out.note(format_args!("{} {}", if is_dry { "this would redo" } else { "redoing" }, run_line(run)));
     }
-    print_counts(&redone, std::slice::from_ref(&again), is_dry, out)?;
+    print_counts(&redone, std::slice::from_ref(&again), 0, is_dry, out)?;
     if !is_dry && !out.is_json() {
         out.note(format_args!("{DIM}`afterthought undo {}` reverts it{DIM:#}", again.short()));
     }
@@ -132,31 +141,42 @@ fn redo(run: &Run, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::
 }
 
 /// Undoes a change that was made by hand.
-fn undo_by_hand(
-    changeset: &str,
-    at: Timestamp,
-    is_dry: bool,
-    memories: &Memories,
-    out: &Printer,
-) -> anyhow::Result<ExitStatus> {
+fn undo_by_hand(changeset: &str, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     let planned = memories.undo_by_hand(changeset, true)?;
+    let is_own = |entry: &HistoryEntry| entry.changeset.as_deref() == Some(changeset);
+    let forgotten = forgotten_again(&planned, Some(&is_own), memories)?;
     if !out.is_json() {
-        let at = minute(at);
-        out.note(format_args!("the last change was made by hand at {at}, not by a run"));
         // This is printed before the change, because the text of a removed memory is gone afterwards.
-        print_affected(&planned, |entry| entry.changeset.as_deref() == Some(changeset), memories, out)?;
+        print_affected(&planned, is_own, memories, out)?;
     }
     let undone = if is_dry { planned } else { memories.undo_by_hand(changeset, false)? };
-    print_counts(&undone, &[], is_dry, out)?;
+    print_counts(&undone, &[], forgotten, is_dry, out)?;
     Ok(exit_status(&undone))
 }
 
 /// Returns the description of the change that `undo last` reverts.
 fn last(memories: &Memories) -> anyhow::Result<String> {
-    Ok(match memories.last_undoable()? {
+    Ok(match memories.newest_change()? {
         LastChange::Run(run) => run_line(&run),
         LastChange::ByHand { at, .. } => format!("the change that was made by hand at {}", minute(at)),
+        LastChange::Erasure { .. } => "nothing, because the last change was an erasure".to_owned(),
     })
+}
+
+/// Returns why `undo last` does nothing after an erasure, and how to undo the change before it.
+fn after_erasure(at: Timestamp, before: Option<&LastChange>) -> String {
+    let erased = format!("the last change was an erasure at {}, which cannot be undone", minute(at));
+    match before {
+        Some(LastChange::Run(run)) => {
+            let id = run.id.short();
+            format!("{erased}; `afterthought undo {id}` undoes the change before it: {}", run_line(run))
+        }
+        Some(LastChange::ByHand { changeset, at, .. }) => format!(
+            "{erased}; `afterthought undo {changeset}` undoes the change before it, which was made by hand at {}",
+            minute(*at)
+        ),
+        Some(LastChange::Erasure { .. }) | None => format!("{erased}; there is no earlier change to undo"),
+    }
 }
 
 /// Returns the run whose id begins or ends with `part`.
@@ -241,7 +261,14 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     Ok(format!("later changed {who}: {}", said.join("; ")))
 }
 
-fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer) -> anyhow::Result<()> {
+/// Prints what was undone. `forgotten` is the number of the restored memories that are forgotten again.
+fn print_counts(
+    undone: &UndoReport,
+    runs: &[RunId],
+    forgotten: usize,
+    is_dry: bool,
+    out: &Printer,
+) -> anyhow::Result<()> {
     if out.is_json() {
         let (removed, restored, kept) = (&undone.removed, &undone.restored, &undone.kept);
         let runs = if undone.keeps_all() { &[] } else { runs };
@@ -249,9 +276,10 @@ fn print_counts(undone: &UndoReport, runs: &[RunId], is_dry: bool, out: &Printer
         return Ok(out.json(&value)?);
     }
     let would = if is_dry { "would be " } else { "" };
-    let (removed, restored) = (undone.removed.len(), undone.restored.len());
+    let (removed, restored) = (undone.removed.len(), undone.restored.len() - forgotten);
     if !undone.keeps_all() {
-        out.line(format_args!("{} {would}removed, {restored} restored", counted(removed, "memory")))?;
+        let again = if forgotten > 0 { format!(", {forgotten} forgotten again") } else { String::new() };
+        out.line(format_args!("{} {would}removed, {restored} restored{again}", counted(removed, "memory")))?;
     }
     if undone.tasks > 0 {
         out.line(format_args!("{} {would}undone in the work ledger", counted(undone.tasks, "task")))?;
@@ -284,13 +312,44 @@ fn print_affected(
         out.line(format_args!("remove {} {}", id.short(), text_of(memories, id, 160)?))?;
     }
     for id in &undone.restored {
-        let history = memories.details(id.as_str())?.history;
-        let is_own = |entry: &&HistoryEntry| entry.memory == *id && entry.entity == Entity::Memory && !entry.undone;
-        // The first of the entries contains the memory as it was before all of them.
-        let before = history.iter().filter(is_own).find(|entry| is_undone(entry)).and_then(|one| one.before.as_ref());
+        let before = former_state(id, &is_undone, memories)?;
+        let verb = if before.as_ref().is_some_and(is_forgotten) { "forget" } else { "restore" };
         let text = before.and_then(|memory| Some(one_line(memory.get("content")?.as_str()?, 160)));
         let text = text.map_or_else(|| text_of(memories, id, 160), Ok)?;
-        out.line(format_args!("restore {} {text}", id.short()))?;
+        out.line(format_args!("{verb} {} {text}", id.short()))?;
     }
     Ok(())
+}
+
+/// Returns a memory as it was before all of the entries `is_undone`, which are not undone yet.
+fn former_state(
+    id: &MemoryId,
+    is_undone: impl Fn(&HistoryEntry) -> bool,
+    memories: &Memories,
+) -> anyhow::Result<Option<Value>> {
+    let history = memories.details(id.as_str())?.history;
+    let is_own = |entry: &HistoryEntry| entry.memory == *id && entry.entity == Entity::Memory && !entry.undone;
+    // The first of the entries contains the memory as it was before all of them.
+    Ok(history.into_iter().find(|entry| is_own(entry) && is_undone(entry)).and_then(|entry| entry.before))
+}
+
+fn is_forgotten(memory: &Value) -> bool {
+    memory.get("status").and_then(Value::as_str) == Some(Status::Forgotten.as_str())
+}
+
+/// Returns how many of the restored memories are forgotten again, because they were active only through the undone
+/// change. Before the undo, `is_undone` selects the entries that it would reverse.
+fn forgotten_again(
+    undone: &UndoReport,
+    is_undone: Option<&dyn Fn(&HistoryEntry) -> bool>,
+    memories: &Memories,
+) -> anyhow::Result<usize> {
+    let mut count = 0;
+    for id in &undone.restored {
+        count += usize::from(match is_undone {
+            Some(is_undone) => former_state(id, is_undone, memories)?.as_ref().is_some_and(is_forgotten),
+            None => memories.details(id.as_str())?.memory.status == Status::Forgotten,
+        });
+    }
+    Ok(count)
 }

@@ -135,7 +135,7 @@ pub(crate) struct FixArgs {
     /// Error message, or - to read a command's output from standard input
     #[arg(required = true)]
     error: Vec<String>,
-    /// Show only remedies that fit this failed command
+    /// Command that failed; remedies that fit it come first
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     #[command(flatten)]

@@ -72,6 +72,11 @@ pub(crate) fn first_denial(text: &str) -> Option<(std::ops::Range<usize>, bool)>
     Some((first.range(), found.next().is_some()))
 }
 
+/// Returns the byte ranges of the denials in `text`, which must be in plain form.
+pub(crate) fn denials(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    DENIAL.find_iter(text).map(|denial| denial.range())
+}
+
 /// Returns whether `text` contains a direct or indirect negation.
 pub(crate) fn is_negative(text: &str) -> bool {
     DENIAL.is_match(text) || NEGATIVE.is_match(text)

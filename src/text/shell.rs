@@ -14,7 +14,7 @@ const RUNNERS: &[&str] = &["run", "exec", "compose", "x", "tool", "dlx"];
 /// Programs that run another program, whose name follows.
 const PREFIXES: &[&str] = &["sudo", "env", "time", "nohup", "command", "exec", "nice"];
 /// Programs that run a script, whose name follows.
-const INTERPRETERS: &[&str] = &["python", "python3", "node", "ruby", "bash", "sh", "php", "perl", "tsx"];
+pub(crate) const INTERPRETERS: &[&str] = &["python", "python3", "node", "ruby", "bash", "sh", "php", "perl", "tsx"];
 /// Programs that only read, so that their failures are not worth recording.
 const LOOKUPS: &str = "\
     [ [[ awk basename cat cd cmp column comm cut date df diff dirname du echo export false fd file find grep head \
@@ -87,7 +87,7 @@ pub(crate) fn parts(command: &str) -> Vec<&str> {
 }
 
 /// Returns the name of the program that a command calls, and the words after it.
-fn called(part: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+pub(crate) fn called(part: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let mut words = part.split_whitespace().skip_while(|word| is_assignment(word) || PREFIXES.contains(word));
     let mut first = words.next()?;
     // Options and durations may precede the command, as in `timeout -k 5 60s cargo test`.

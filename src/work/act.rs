@@ -10,6 +10,7 @@ use transcripts::hex;
 use super::command::{is_misuse, tidied};
 use super::fix::fix;
 use super::output::error_signature;
+use super::prohibition::CommandWords;
 use super::{Session, clipped, fixes};
 use crate::memory::{Memory, MemoryId, Task, TaskFile, TaskOutcome, TaskRecord};
 use crate::search;
@@ -28,7 +29,7 @@ pub(crate) const ACTION_TOKENS: usize = 60;
 /// Maximum number of tokens in the facts that are shown with a prompt, which is less frequent than an action.
 pub(crate) const PROMPT_TOKENS: usize = 260;
 /// Maximum number of memories that are examined for one file or command.
-const MAX_MEMORIES: usize = 12;
+const MAX_MEMORIES: usize = 24;
 /// Maximum distance, in bytes, between a negation and the name of the command that it forbids.
 const NEAR: usize = 40;
 /// Categories of memories that recommend or forbid something.
@@ -124,13 +125,25 @@ impl Session<'_> {
             let notes = fixes::notes_of_failure(self.store, self.namespaces, &name, self.now)?;
             facts.extend(notes.iter().map(Fact::of_memory));
         }
-        let wanted = risks(command);
-        for memory in self.standing(&wanted.join(" "))? {
-            if wanted.iter().any(|words| speaks_against(&memory.claim.content, words)) {
-                facts.push(Fact::of_memory(&memory));
+        facts.extend(self.against(command)?.iter().map(Fact::of_memory));
+        Ok(facts)
+    }
+
+    /// Returns the memories that forbid a command: conventions, and any memory that forbids its program by name.
+    fn against(&self, command: &str) -> Result<Vec<Memory>, StoreError> {
+        let (risks, words) = (risks(command), CommandWords::of(command));
+        let mut found = self.standing(&risks.join(" "))?;
+        found.retain(|memory| risks.iter().any(|risk| speaks_against(&memory.claim.content, risk)));
+        let mut others = self.standing(&words.query())?;
+        others.extend(self.like(&words.programs(), &Filter::exactly(self.namespaces))?);
+        for memory in others {
+            let is_standing = STANDING.contains(&memory.claim.category.as_str());
+            let is_new = found.iter().all(|known| known.id != memory.id);
+            if is_new && words.is_forbidden_by(&memory.claim.content, is_standing) {
+                found.push(memory);
             }
         }
-        Ok(facts)
+        Ok(found)
     }
 
     /// Returns the remedy that previously cleared this error of a command.
@@ -158,12 +171,16 @@ impl Session<'_> {
 
     /// Returns the memories that recommend or forbid something and share words with `text`.
     fn standing(&self, text: &str) -> Result<Vec<Memory>, StoreError> {
+        let categories = STANDING.iter().map(|&name| name.to_owned()).collect();
+        self.like(text, &Filter { categories, ..Filter::exactly(self.namespaces) })
+    }
+
+    /// Returns the memories that pass a filter and share words with `text`.
+    fn like(&self, text: &str, filter: &Filter) -> Result<Vec<Memory>, StoreError> {
         if text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let categories = STANDING.iter().map(|&name| name.to_owned()).collect();
-        let filter = Filter { categories, ..Filter::exactly(self.namespaces) };
-        let found = search::search(self.store, text, &filter, MAX_MEMORIES, self.now)?;
+        let found = search::search(self.store, text, filter, MAX_MEMORIES, self.now)?;
         Ok(found.into_iter().map(|hit| hit.memory).collect())
     }
 }
@@ -364,6 +381,26 @@ pub(super) mod tests {
         assert_eq!(before_command(&store, "git push origin x"), [""; 0]);
         assert_eq!(before_command(&store, "npm install left-pad"), ["Do not use npm install here; use pnpm add."]);
         assert_eq!(before_command(&store, "pnpm add left-pad"), [""; 0]);
+    }
+
+    #[test]
+    fn what_forbids_a_command_is_found_by_its_words_or_its_program() {
+        let store = Store::in_memory().unwrap();
+        convention(&store, "Never push to main, always open a pull request");
+        convention(&store, "Never run the migrations against the production database");
+        let mut fact = memory("Tools", "The team uses pnpm, not npm.");
+        fact.claim.category = "project".into();
+        insert(&store, &fact);
+        for (command, shown) in [
+            ("git push origin main", "Never push to main, always open a pull request"),
+            ("pnpm db:migrate --env production", "Never run the migrations against the production database"),
+            ("npm install zod", "The team uses pnpm, not npm."),
+        ] {
+            assert_eq!(before_command(&store, command), [shown], "{command}");
+        }
+        for command in ["git push origin fix", "pnpm db:migrate", "pnpm add zod", "git status"] {
+            assert_eq!(before_command(&store, command), [""; 0], "{command}");
+        }
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub(crate) fn fix(
 }
 
 /// Like [`fix`], but for text that a person types: a part of the line in upper or lower case, or the line with other
-/// text around it. The remedies that hooks recorded are part of the result.
+/// text around it. The remedies that hooks recorded are part of the result. Remedies that fit the failed `command` come
+/// first, and those that would be returned without a command follow.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -60,13 +61,26 @@ pub(crate) fn fix_typed(
     within: &[NamespaceSubtree],
     now: Timestamp,
 ) -> Result<KnownError, StoreError> {
-    let known = in_tasks(store, typed, command, within)?;
-    let recorded = if is_specific(&known.signature) {
-        recorded(store, |error| resembles(&known.signature, &error_signature(error)), command, within, now)?
-    } else {
-        Vec::new()
-    };
-    Ok(KnownError { recorded, ..known })
+    let mut known = in_tasks(store, typed, command, within)?;
+    if command.is_some() {
+        // A person who names the command knows more than without it, so the answer must not have less.
+        let any = in_tasks(store, typed, None, within)?;
+        for remedy in any.remedies {
+            if known
+                .remedies
+                .iter()
+                .all(|one| (&one.task, &one.cleared.message) != (&remedy.task, &remedy.cleared.message))
+            {
+                known.remedies.push(remedy);
+            }
+        }
+        known.remedies.truncate(MAX_REMEDIES);
+    }
+    if is_specific(&known.signature) {
+        known.recorded =
+            recorded(store, |error| resembles(&known.signature, &error_signature(error)), command, within, now)?;
+    }
+    Ok(known)
 }
 
 /// Like [`fix_typed`], but only for the remedies in tasks.
@@ -226,6 +240,10 @@ mod tests {
         }
         assert_eq!(in_tasks(&store, line, None, &[]).unwrap().remedies.len(), 1, "it is the only remedy");
         assert_eq!(in_tasks(&store, line, Some("npm test"), &[]).unwrap().remedies, [], "an edit that is not named");
+        for command in [None, Some("npm test"), Some("make")] {
+            let found = fix_typed(&store, line, command, &[], Timestamp::UNIX_EPOCH).unwrap();
+            assert_eq!(found.remedies.len(), 1, "{command:?}");
+        }
         for other in ["relation \"slots\" does not exist", "does not exist", "error"] {
             assert_eq!(in_tasks(&store, other, None, &[]).unwrap().occurred, 0, "{other}");
         }

@@ -248,7 +248,7 @@ pub struct RecordedRemedy {
 const MAX_COMPARED: usize = 500;
 
 /// Returns the remedies that hooks recorded for errors that satisfy `is_meant`, the most helpful first. If the failed
-/// `command` is given, only remedies for that command are returned.
+/// `command` is given, the remedies for that command come before all others.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.
@@ -262,12 +262,16 @@ pub(crate) fn recorded(
     let tags = vec![TAG.to_owned()];
     let filter = Filter { tags, namespaces: within.to_vec(), ..filter(&[], now) };
     let mut found = db.list(&filter, Order::Updated, MAX_COMPARED, 0)?;
+    let mut of_others = HashSet::new();
     found.retain(|memory| {
         let situation = error_in(memory);
         // The situation names the command before the error.
         let (failed, error) = situation.split_once("` failed: ").unwrap_or(("", &situation));
         let is_of = |command: &str| signature(failed.trim_start_matches('`')) == signature(command);
-        is_meant(error) && command.is_none_or(is_of)
+        if !command.is_none_or(is_of) {
+            of_others.insert(memory.id.clone());
+        }
+        is_meant(error)
     });
     let ids: Vec<MemoryId> = found.iter().map(|memory| memory.id.clone()).collect();
     let mut advice = db.advice(&ids)?;
@@ -281,7 +285,7 @@ pub(crate) fn recorded(
         })
         .filter(|remedy| !remedy.outcome.is_refuted())
         .collect();
-    remedies.sort_by_key(|remedy| std::cmp::Reverse(remedy.outcome.balance()));
+    remedies.sort_by_key(|one| (of_others.contains(&one.memory), std::cmp::Reverse(one.outcome.balance())));
     Ok(remedies)
 }
 

@@ -10,6 +10,7 @@ mod how;
 mod outcome;
 mod output;
 mod programs;
+mod prohibition;
 mod remarks;
 mod shell;
 mod tasks;

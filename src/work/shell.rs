@@ -1,4 +1,4 @@
-//! Files that a shell command writes, moves or deletes. The functions perform no I/O.
+//! The words of a shell command, and the files that it writes, moves or deletes. The functions perform no I/O.
 
 use std::sync::LazyLock;
 
@@ -118,6 +118,11 @@ fn redirected(words: &[Word]) -> Vec<&str> {
         }
     }
     kept
+}
+
+/// Returns the words of a simple command without quotes, redirections and their targets.
+pub(super) fn arguments(command: &str) -> Vec<String> {
+    redirected(&words(command)).into_iter().map(str::to_owned).collect()
 }
 
 /// Splits a command line at shell separators. Bodies of here-documents are left out, and quoted text is not split.

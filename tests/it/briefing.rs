@@ -49,6 +49,9 @@ fn a_brief_is_told_again_byte_for_byte_and_logged_without_being_counted_as_a_use
         ]
     );
     assert_eq!(desk.run(&["brief", NAMESPACE]), first);
+    let json = desk.run(&["brief", "--json", NAMESPACE]);
+    assert_eq!(json.out.lines().count(), 1, "{}", json.out);
+    assert!(serde_json::from_str::<Value>(&json.out).unwrap()["memories"].is_object(), "{}", json.out);
     let last = desk.json(&["brief", "--last"]).remove(0);
     assert_eq!(last["memories"].as_array().unwrap().len(), 3);
     for memory in desk.json(&["memory", "list", "-n", "9"]) {

@@ -196,6 +196,27 @@ fn an_interrupt_finishes_what_is_in_flight_and_leaves_the_rest_to_the_next_run()
 }
 
 #[test]
+fn an_interrupt_before_the_end_of_the_first_file_says_what_is_kept() {
+    let world = World::new(None);
+    let facts: Vec<_> = FACTS.iter().cycle().take(60_000).copied().collect();
+    world.session("large", 2, &facts);
+    for name in ["INT", "TERM"] {
+        let child = world.command(&["run", "logs", "--extractor", "rules"]).spawn().unwrap();
+        while !world.database().exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The handler of signals is installed right after the database is opened.
+        std::thread::sleep(Duration::from_millis(500));
+        signal(&child, name);
+        let output = end(child);
+        world.forget();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let printed = text(&output.stderr);
+        assert!(printed.contains("interrupted: ") && printed.contains("the same command continues"), "{printed}");
+    }
+}
+
+#[test]
 fn a_request_of_the_system_to_end_finishes_what_is_in_flight() {
     let server = Server::start(Duration::from_millis(500));
     let world = world(Some(&server));
@@ -221,7 +242,9 @@ fn a_second_interrupt_ends_at_once() {
     std::thread::sleep(Duration::from_millis(200));
     let second = Instant::now();
     signal(&child, "INT");
-    assert_eq!(end(child).status.code(), Some(130));
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("interrupted again"), "{output:?}");
     assert!(second.elapsed() < Duration::from_secs(5), "{:?}", second.elapsed());
 }
 
@@ -241,7 +264,7 @@ fn calls_that_take_too_long_after_an_interrupt_are_left_to_the_next_run() {
     let output = end(child);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    assert!(text(&output.stderr).contains("no reply arrived within 1 s"), "{output:?}");
+    assert!(text(&output.stderr).contains("not finished within 1 s"), "{output:?}");
     server.set(|manner| manner.delay = Duration::ZERO);
     world.good(RUN);
     assert_eq!(world.memories(), wanted);

@@ -182,8 +182,15 @@ fn a_folder_without_cases_is_an_error_and_the_schema_is_printed() {
     let Told { code, err, .. } = desk.run(&["eval", "empty"]);
     assert_eq!(
         (code, err.lines().next()),
-        (2, Some("error: no case.json in or below empty; see evals/README.md for the format of a case"))
+        (
+            2,
+            Some(
+                "error: no case in or below empty: a folder with a case has a `case.json`, and the name of a file of cases ends in `-extraction.jsonl`, `-pairs.jsonl`, `-streams.jsonl`, `-recall.jsonl`, `-brief.jsonl` or `-qa.jsonl`; see evals/README.md"
+            )
+        )
     );
+    let line = desk.json(&["eval", "--schema"]).remove(0);
+    assert_eq!(line["title"], json!("Case"), "with --json, it is one line");
     let told = desk.run(&["eval", "--schema"]);
     let schema: Value = serde_json::from_str(&told.out).unwrap();
     assert_eq!((told.code, &schema["title"], &schema["additionalProperties"]), (0, &json!("Case"), &json!(false)));
@@ -258,6 +265,22 @@ fn judged(desk: &Desk, args: &[&str], answers: &str) -> (String, String) {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_closed_pipe_loses_no_results() {
+    let desk = Desk::new();
+    for json in [false, true] {
+        let out = format!("results-{json}.json");
+        let args = ["eval", &smoke(), "--extractor", "rules", "--repeat", "2", "--out", &out];
+        let mut command = desk.command(if json { &["--json"] } else { &[] });
+        command.args(args).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let results: Value = serde_json::from_str(&std::fs::read_to_string(desk.path(&out)).unwrap()).unwrap();
+        assert_eq!(results["rows"].as_array().map(Vec::len), Some(6), "{out}");
+    }
 }
 
 #[test]

@@ -100,6 +100,27 @@ fn notes_of_a_folder_are_offered_once() {
     assert!(!answered(&desk, &["search", "tea"], "n\n").contains("Import the notes"));
 }
 
+#[test]
+fn on_a_narrow_terminal_projects_keep_their_names_and_paths_on_one_line() {
+    let desk = Desk::new();
+    let folder = "a-folder-with-a-rather-long-name/and-another-one-below-it/shop";
+    desk.write(&format!("{folder}/readme"), "");
+    let mut init = Command::new("git");
+    assert!(init.args(["init", "-q"]).current_dir(desk.path(folder)).status().unwrap().success());
+    let mut command = desk.command(&["remember", "The shop sells coffee."]);
+    command.current_dir(desk.path(folder));
+    assert_eq!(desk.finish(command).code, 0);
+    let mut command = desk.command(&["project", "list"]);
+    command.current_dir(desk.path(folder)).env("COLUMNS", "60");
+    let listed = desk.finish(command);
+    let mut command = desk.command(&["project", "list", "--json"]);
+    command.current_dir(desk.path(folder));
+    let project = desk.finish(command).json().remove(0);
+    for text in [project["namespace"].as_str().unwrap(), "and-another-one-below-it/shop"] {
+        assert!(listed.out.lines().any(|line| line.ends_with(text)), "{}", listed.out);
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 fn on_terminal(desk: &Desk, args: &[&str]) -> String {
     desk.run(args).out

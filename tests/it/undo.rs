@@ -119,6 +119,47 @@ fn a_run_after_an_undo_names_the_undone_run_and_redo_brings_its_memories_back() 
 }
 
 #[test]
+fn an_erasure_is_not_undone_and_no_earlier_change_is_undone_in_its_place() {
+    let (desk, [_, second, _]) = desk();
+    let dry = desk.run(&["memory", "forget", "--source", "c.json", "--dry-run"]);
+    assert!(dry.err.contains("an erasure cannot be undone"), "{dry:?}");
+    let erased = desk.run(&["memory", "forget", "--source", "c.json", "--yes"]);
+    assert!(erased.code == 0 && erased.err.contains("this cannot be undone"), "{erased:?}");
+    let before = everything(&desk);
+    let refused = desk.run(&["undo", "last"]);
+    let remedy = format!("`afterthought undo {}` undoes the change before it", &second[second.len() - 8..]);
+    assert!(refused.code == 2 && refused.err.contains("which cannot be undone"), "{refused:?}");
+    assert!(refused.err.contains(&remedy), "{refused:?}");
+    assert_eq!(everything(&desk), before);
+    // A change by hand has an id as well.
+    assert_eq!(desk.run(&["remember", "The team uses Zed."]).code, 0);
+    assert_eq!(desk.run(&["memory", "forget", "--source", "b.json", "--yes"]).code, 0);
+    let refused = desk.run(&["undo", "last"]);
+    let id =
+        refused.err.split("`afterthought undo ").nth(1).and_then(|rest| rest.split('`').next()).unwrap().to_owned();
+    assert_eq!(desk.run(&["undo", &id]).code, 0, "{refused:?}");
+    assert!(!states(&desk).iter().any(|state| state.contains("Zed")), "{:?}", states(&desk));
+    // A change after the erasure is the last change.
+    assert_eq!(desk.run(&["remember", "The team uses Helix."]).code, 0);
+    assert_eq!(desk.run(&["undo", "last"]).code, 0);
+}
+
+#[test]
+fn a_restored_memory_is_forgotten_again_by_an_undo() {
+    let desk = Desk::new();
+    let id = desk.json(&["remember", "The team uses Zed."]).remove(0)["id"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run(&["memory", "forget", &id]).code, 0);
+    assert_eq!(desk.run(&["memory", "restore", &id]).code, 0);
+    for (args, would) in [(&["undo", "last", "--dry-run"][..], "would be "), (&["undo", "last"], "")] {
+        let undone = desk.run(args);
+        assert!(undone.out.starts_with("forget "), "{undone:?}");
+        let counts = format!("0 memories {would}removed, 0 restored, 1 forgotten again");
+        assert_eq!(undone.out.lines().last(), Some(counts.as_str()));
+    }
+    assert_eq!(desk.memories(), [("forgotten".to_owned(), "The team uses Zed.".to_owned())]);
+}
+
+#[test]
 fn an_undone_import_is_redone_exactly_and_can_be_undone_again() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "# Memory\n\n## Facts\n\nThe payroll runs in Payroller.\n");

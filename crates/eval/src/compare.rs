@@ -117,14 +117,28 @@ pub(crate) struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// The second run is better, and the interval excludes zero.
+    /// The second run is better, the interval excludes zero, and `p` is below 5 %.
     Better,
-    /// The second run is worse, and the interval excludes zero.
+    /// The second run is worse, the interval excludes zero, and `p` is below 5 %.
     Worse,
     /// The difference may be due to chance.
     Unclear,
     /// There is no difference.
     Same,
+}
+
+/// Level of significance.
+const LEVEL: f64 = 0.05;
+
+impl Verdict {
+    /// Returns the conclusion, or [`Verdict::Unclear`] if chance explains the difference. With few cases, the draws of the
+    /// interval are too much alike.
+    fn unless_by_chance(self, p: Option<f64>) -> Self {
+        match self {
+            Self::Better | Self::Worse if p.is_none_or(|p| p >= LEVEL) => Self::Unclear,
+            Self::Better | Self::Worse | Self::Unclear | Self::Same => self,
+        }
+    }
 }
 
 /// A case that changed.
@@ -265,7 +279,7 @@ impl Difference {
         let (tone, word) = match self.verdict {
             Verdict::Better => (Rating::Good, "better"),
             Verdict::Worse => (Rating::Bad, "worse"),
-            Verdict::Unclear => (Rating::Dim, "unclear"),
+            Verdict::Unclear => (Rating::Dim, "no clear difference"),
             Verdict::Same => (Rating::Dim, "same"),
         };
         let given = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| "–".to_owned()));
@@ -441,13 +455,14 @@ pub(crate) fn differences(a: &Tally, b: &Tally, pairs: &[(&CaseTally, &CaseTally
                 p: chances[at],
                 p_of_all: together[at],
                 least,
-                verdict: verdict(difference, interval, measure.better),
+                verdict: verdict(difference, interval, measure.better).unless_by_chance(chances[at]),
             }
         })
         .collect()
 }
 
-fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) -> Verdict {
+/// Returns the conclusion from the interval alone.
+pub(crate) fn verdict(difference: Option<f64>, interval: Option<Interval>, better: Better) -> Verdict {
     let Some(difference) = difference else { return Verdict::Unclear };
     if difference.abs() < SAME {
         return Verdict::Same;
@@ -631,6 +646,15 @@ mod tests {
         assert_eq!(suite.changes.len(), 10);
         let back = compare(&better, &worse).unwrap();
         assert_eq!(back.suites[0].measures[0].verdict, Verdict::Worse);
+    }
+
+    #[test]
+    fn few_cases_show_no_clear_difference_even_if_all_of_them_changed() {
+        let with = |right: u64| results(&["a", "b", "c"].map(|name| (name, [right, 4], [1, 1], 0)));
+        let found = compare(&with(3), &with(1)).unwrap();
+        let recall = &found.suites[0].measures[0];
+        assert_eq!((recall.p, recall.verdict), (Some(0.25), Verdict::Unclear), "{recall:?}");
+        assert_eq!(recall.cells().last().unwrap().text, "no clear difference");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::EvalError;
-use crate::compare::{Difference, Verdict, differences};
+use crate::compare::{Difference, Verdict, differences, verdict};
 use crate::files::{json_text, read_form, write_atomically};
 use crate::measure::{Measure, Unit, differ};
 use crate::report::{Block, Cell, Detail, Rating};
@@ -333,7 +333,7 @@ fn compare_by_interval(before: &Tally, after: &Tally, pairs: &[(&CaseTally, &Cas
                 bounds(&found)
             )
         };
-        match found.verdict {
+        match verdict(found.difference, found.interval, found.better) {
             Verdict::Worse => ruling.worse.push(text()),
             Verdict::Better => ruling.better.push(text()),
             Verdict::Unclear | Verdict::Same => {}

@@ -90,7 +90,12 @@ pub enum EvalError {
         reason: String,
     },
     /// A path contains no case.
-    #[error("no case.json in or below {}; see evals/README.md for the format of a case", .path.display())]
+    #[error(
+        "no case in or below {}: a folder with a case has a `case.json`, and the name of a file of cases ends in \
+         `-extraction.jsonl`, `-pairs.jsonl`, `-streams.jsonl`, `-recall.jsonl`, `-brief.jsonl` or `-qa.jsonl`; see \
+         evals/README.md",
+        .path.display()
+    )]
     NoCases {
         /// The path as specified by the user.
         path: PathBuf,
@@ -98,4 +103,22 @@ pub enum EvalError {
     /// A case could not be run, or results could not be used together.
     #[error("{0}")]
     Failed(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidation::{Pair, Stream};
+    use crate::extraction::ShortCase;
+    use crate::files::LineCase;
+    use crate::retrieval::{BriefCase, QaCase, RecallCase};
+
+    #[test]
+    fn the_error_about_a_path_without_cases_lists_the_names_of_all_files() {
+        let error = EvalError::NoCases { path: PathBuf::from("cases") }.to_string();
+        let ends = [ShortCase::ENDING, Pair::ENDING, Stream::ENDING, RecallCase::ENDING, BriefCase::ENDING];
+        for end in ends.into_iter().chain([QaCase::ENDING]) {
+            assert!(error.contains(&format!("`{end}`")), "{error}");
+        }
+    }
 }

@@ -20,7 +20,7 @@ use super::manifest::{manifest, revision};
 use super::results::{detail, print_blocks};
 use super::system::{RunOptions, Subject};
 use crate::cli::args::Context;
-use crate::cli::printer::{Printer, counted, spelled};
+use crate::cli::printer::{Printer, counted, is_broken_pipe, spelled};
 
 /// One run of all suites.
 pub(super) struct Job<'a> {
@@ -69,11 +69,15 @@ impl Job<'_> {
         let faults: Vec<String> = faults.chain(errors.into_iter().map(|error| spelled(&error.into()))).collect();
         if !rows.is_empty() {
             let report = Report::new(label, rows, shared);
-            if out.is_json() {
-                report.to_json().iter().try_for_each(|object| out.json(object))?;
-            } else if self.repeat == 1 || out.is_verbose() {
-                print_blocks(&report.blocks(detail(out)), out)?;
-            }
+            let print = || {
+                if out.is_json() {
+                    report.to_json().iter().try_for_each(|object| out.json(object))?;
+                } else if self.repeat == 1 || out.is_verbose() {
+                    print_blocks(&report.blocks(detail(out)), out)?;
+                }
+                anyhow::Ok(())
+            };
+            self.gather.unless_closed(print())?;
         }
         warnings.into_iter().for_each(|warning| out.warn(warning));
         failed |= !faults.is_empty();
@@ -190,7 +194,7 @@ impl Gather {
         nearest.map(|suite| suite.name.clone()).unwrap_or_default()
     }
 
-    /// Prints the variation between several runs, and writes the files.
+    /// Writes the files, and prints the variation between several runs.
     pub(super) fn finish(self, out: &Printer) -> anyhow::Result<()> {
         let mut results = Results::new(self.manifest, self.rows.into_inner());
         results.shared = self.shared.into_inner();
@@ -202,16 +206,24 @@ impl Gather {
             let rows = results.rows.iter().filter(|row| row.suite == suite.name && row.repeat == 1);
             suite.cases = rows.count() as u64;
         }
+        if let Some(path) = &self.out {
+            results.write(path)?;
+            // The cache is removed only once the results are written, so that a failure in between loses no finished
+            // case.
+            self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
+            let kept = if hits > 0 { format!(", {hits} of them from an earlier run,") } else { String::new() };
+            out.note(format_args!("wrote {}{kept} to {}", counted(results.rows.len() as u64, "row"), path.display()));
+        }
         if results.manifest.repeat > 1 && !out.is_json() {
             print_blocks(&spread_over_runs(&results), out)?;
         }
-        let Some(path) = &self.out else { return Ok(()) };
-        results.write(path)?;
-        // The cache is removed only once the results are written, so that a failure in between loses no finished case.
-        self.cache.as_ref().map_or(Ok(()), Cache::prune)?;
-        let kept = if hits > 0 { format!(", {hits} of them from an earlier run,") } else { String::new() };
-        out.note(format_args!("wrote {}{kept} to {}", counted(results.rows.len() as u64, "row"), path.display()));
         Ok(())
+    }
+
+    /// Returns the result of printing. If there is a result file, a closed pipe is no reason to end the run, since the
+    /// remaining cases are still written.
+    fn unless_closed(&self, printed: anyhow::Result<()>) -> anyhow::Result<()> {
+        printed.or_else(|error| if self.out.is_some() && is_broken_pipe(&error) { Ok(()) } else { Err(error) })
     }
 }
 

@@ -36,7 +36,11 @@ pub(crate) fn run(args: &EvalArgs, context: &Context<'_>) -> anyhow::Result<Exit
         None => {}
     }
     if args.schema {
-        context.out.line(serde_json::to_string_pretty(&schema())?)?;
+        if context.out.is_json() {
+            context.out.json(&schema())?;
+        } else {
+            context.out.line(serde_json::to_string_pretty(&schema())?)?;
+        }
         return Ok(ExitStatus::Success);
     }
     start::run(args, context)

@@ -169,7 +169,7 @@ impl CaseStore {
             Ok(FoundMemory {
                 id: self.name(&memory.id).to_owned(),
                 content: memory.claim.content.clone(),
-                texts: texts_of(memory).into_iter().map(str::to_owned).collect(),
+                texts: texts_of(memory).into_iter().map(|(_, text)| text.to_owned()).collect(),
                 messages: evidence.iter().flat_map(|piece| piece.messages.clone()).collect(),
                 quotes: evidence.into_iter().map(|piece| piece.quote).collect(),
             })
@@ -225,7 +225,11 @@ impl CaseStore {
         let (filter, mut found) = (Filter::default(), Vec::new());
         for hit in (Search { limit, ..Search::new(query, &filter, self.now) }).run(&self.store)? {
             let evidence = self.store.evidence(&hit.memory.id)?.into_iter().map(|piece| piece.transcript);
-            found.push((hit.score.total, evidence.collect(), texts_of(&hit.memory).join("\n")));
+            found.push((
+                hit.score.total,
+                evidence.collect(),
+                texts_of(&hit.memory).into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n"),
+            ));
         }
         for task in search_tasks(&self.store, query, &filter, limit)? {
             let report = task.report.map(|report| report.text);

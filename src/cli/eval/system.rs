@@ -304,20 +304,21 @@ fn memories(store: &Store) -> anyhow::Result<Extraction> {
     Ok(extraction)
 }
 
-/// Returns the texts of a memory in which patterns are searched.
-pub(super) fn texts_of(memory: &Memory) -> Vec<&str> {
+/// Returns the texts of a memory in which patterns are searched, each with the name of its field.
+pub(super) fn texts_of(memory: &Memory) -> Vec<(&'static str, &str)> {
     let claim = &memory.claim;
-    let mut texts: Vec<&str> = vec![&claim.title, &claim.content];
-    texts.extend(claim.value.as_deref());
+    let mut texts: Vec<(&str, &str)> = vec![("title", &claim.title), ("content", &claim.content)];
+    texts.extend(claim.value.as_deref().map(|value| ("value", value)));
     match &claim.structured {
         Some(Structured::Episode(episode)) => {
-            texts.extend([episode.situation.as_str(), &episode.action]);
-            texts.extend(episode.reasoning.as_deref());
-            texts.extend(episode.learnings.iter().map(String::as_str));
+            texts.extend([("situation", episode.situation.as_str()), ("action", &episode.action)]);
+            texts.extend(episode.reasoning.as_deref().map(|reasoning| ("reasoning", reasoning)));
+            texts.extend(episode.learnings.iter().map(|learning| ("learnings", learning.as_str())));
         }
         Some(Structured::Procedure(procedure)) => {
-            texts.extend([procedure.name.as_str(), &procedure.description]);
-            texts.extend(procedure.steps.iter().chain(&procedure.triggers).map(String::as_str));
+            texts.extend([("name", procedure.name.as_str()), ("description", &procedure.description)]);
+            texts.extend(procedure.steps.iter().map(|step| ("steps", step.as_str())));
+            texts.extend(procedure.triggers.iter().map(|trigger| ("triggers", trigger.as_str())));
         }
         // These parts only repeat the content and the value.
         Some(Structured::Pattern { .. } | Structured::Blocker { .. } | Structured::Profile { .. }) | None => {}

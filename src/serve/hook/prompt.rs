@@ -95,12 +95,14 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
             return Ok(format!("Not remembered: the text contains a secret ({name}), which is never kept."));
         }
         Err(error @ (ApiError::TooLong { .. } | ApiError::OutOfReach { .. })) => {
-            return Ok(format!("Not remembered: {error}."));
+            return Ok(format!("Not remembered: {}.", without_stop(&error.to_string())));
         }
         Err(error) => return Err(error.into()),
     };
     let namespace = &change.incoming.namespace;
-    let Some(memory) = memory else { return Ok(format!("Not remembered in {namespace}: {}.", change.reason)) };
+    let Some(memory) = memory else {
+        return Ok(format!("Not remembered in {namespace}: {}.", without_stop(&change.reason)));
+    };
     let waits = if memory.status == Status::Pending { "; it waits in the inbox" } else { "" };
     let is_known = change.new_id.is_none() && change.merged.is_none();
     let word = match (restored, is_known) {
@@ -111,7 +113,14 @@ fn remember(memories: &Memories, call: &HookCall, text: &str) -> Result<String, 
     let near = near.first().map_or_else(String::new, |near| {
         format!(". Possibly about the same: {} [{}]", near.claim.title, tail(&near.id))
     });
-    Ok(format!("{word} in {namespace}: {}{waits}{near}", memory.claim.content))
+    let content = memory.claim.content.as_str();
+    // What follows brings its own punctuation.
+    let content = if waits.is_empty() && near.is_empty() { content } else { without_stop(content) };
+    Ok(format!("{word} in {namespace}: {content}{waits}{near}"))
+}
+
+fn without_stop(text: &str) -> &str {
+    text.trim_end().trim_end_matches(['.', '。'])
 }
 
 fn recall(session: &Session<'_>, query: &str) -> Result<Submitted, HookError> {

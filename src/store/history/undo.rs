@@ -73,7 +73,7 @@ pub(crate) struct LaterChanges {
     pub memories: Vec<MemoryId>,
 }
 
-/// The last change that can be undone.
+/// The last change.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LastChange {
     /// A run made the change.
@@ -86,6 +86,13 @@ pub(crate) enum LastChange {
         at: Timestamp,
         /// The memory that the changeset changed, or one of these memories.
         memory: MemoryId,
+    },
+    /// Conversations or memories were erased, which cannot be undone.
+    Erasure {
+        /// Time of the erasure.
+        at: Timestamp,
+        /// The last change before it that can be undone.
+        before: Option<Box<Self>>,
     },
 }
 
@@ -164,14 +171,38 @@ impl Store {
 }
 
 impl Database {
-    /// Returns the last change that can be undone. Moves within the hierarchy, purged memories and changes from other
-    /// machines do not count.
+    /// Returns the last change: the last one that can be undone, or an erasure after it. Moves within the hierarchy, purged
+    /// memories and changes from other machines do not count.
     ///
     /// # Errors
     /// [`StoreError::NothingToUndo`] if there is no such change.
-    pub(crate) fn last_undoable(&self) -> Result<LastChange, StoreError> {
+    pub(crate) fn newest_change(&self) -> Result<LastChange, StoreError> {
+        let before = match self.last_undoable() {
+            Ok(change) => Some(change),
+            Err(StoreError::NothingToUndo) => None,
+            Err(error) => return Err(error),
+        };
+        let sql = "SELECT max(at) FROM audit WHERE action = 'erase'";
+        let erased: Option<i64> = self.query_only(sql, (), |row| row.get(0))?;
+        let erased = erased.and_then(|at| Timestamp::from_millisecond(at).ok());
+        let changed = before.as_ref().map(|change| match change {
+            LastChange::Run(run) => run.started_at,
+            LastChange::ByHand { at, .. } | LastChange::Erasure { at, .. } => *at,
+        });
+        match (erased, before) {
+            (Some(at), before) if changed.is_none_or(|changed| changed <= at) => {
+                Ok(LastChange::Erasure { at, before: before.map(Box::new) })
+            }
+            (_, before) => before.ok_or(StoreError::NothingToUndo),
+        }
+    }
+
+    fn last_undoable(&self) -> Result<LastChange, StoreError> {
+        // An erasure reactivates and rewrites memories, and these changes are part of it.
         let newest = "id = (SELECT max(id) FROM history WHERE undone = 0 AND action NOT IN ('promote', 'demote')
             AND (before IS NOT NULL OR after IS NOT NULL)
+            AND NOT (run_id IS NULL AND action IN ('restore', 'withdraw')
+                AND at IN (SELECT at FROM audit WHERE action = 'erase'))
             AND NOT EXISTS (SELECT 1 FROM changesets c WHERE c.seq = history.changeset AND c.id GLOB 'sync-*'))";
         let run = match self.last_effective_run() {
             Ok(run) => Some(run),
@@ -186,6 +217,16 @@ impl Database {
             return Ok(LastChange::ByHand { changeset: changeset.clone(), at: entry.at, memory: entry.memory });
         }
         run.map(|run| LastChange::Run(Box::new(run))).ok_or(StoreError::NothingToUndo)
+    }
+
+    /// Returns the time of the change by hand with this id.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read.
+    pub(crate) fn change_by_hand(&self, changeset: &str) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT at FROM changesets WHERE run_id IS NULL AND id NOT GLOB 'sync-*' AND id = ?1";
+        let at: Option<i64> = self.query_all(sql, [changeset], |row| row.get(0))?.pop();
+        Ok(at.and_then(|at| Timestamp::from_millisecond(at).ok()))
     }
 
     /// Returns the changes that build on a run, directly or indirectly: the runs, newest first, then changes by hand.

@@ -101,8 +101,10 @@ pub(super) fn process_may_live(pid: u32) -> bool {
     })
 }
 
-/// The condition of a run that changed something and has not been completely undone.
-const EFFECTIVE: &str = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0)
+/// The condition of a run that changed something and has not been completely undone. Purged and erased changes do not
+/// count.
+const EFFECTIVE: &str = "status <> 'undone' AND (EXISTS (SELECT 1 FROM history WHERE run_id = runs.id AND undone = 0
+        AND (before IS NOT NULL OR after IS NOT NULL))
      OR EXISTS (SELECT 1 FROM tasks WHERE run = runs.id AND state <> 'undone'))";
 
 const COLUMNS: &str = "id, command, arguments, status, started_at, finished_at, pid, heartbeat_at, summary";

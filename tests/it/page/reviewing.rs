@@ -174,6 +174,22 @@ fn health_names_the_file_and_what_failed() {
     let health = Browser::open(&desk, "en").page("/health");
     assert!(health.contains("memories.db") || health.contains(".db</code>"), "{health}");
     assert!(health.contains("Nothing has failed.") && health.contains("No model was called."), "{health}");
+    // A run that can read nothing fails as a whole, and leaves nothing to try again.
+    desk.write("bad.jsonl.gz", "not compressed");
+    assert_eq!(desk.run(&["run", "bad.jsonl.gz", "--extractor", "rules"]).code, 2);
+    let health = Browser::open(&desk, "en").page("/health");
+    assert!(health.contains("Last failure:") && !health.contains("Nothing has failed."), "{health}");
+    assert!(desk.run(&["status"]).out.contains("none to retry; a run failed at "));
+}
+
+#[test]
+fn a_page_past_the_end_of_the_list_says_so() {
+    let desk = demo();
+    let browser = Browser::open(&desk, "en");
+    for path in ["/?page=99", "/?q=hosting&page=99"] {
+        let page = browser.page(path);
+        assert!(page.contains("past the end") && !page.contains("No memories yet."), "{page}");
+    }
 }
 
 #[test]

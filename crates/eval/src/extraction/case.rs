@@ -244,7 +244,7 @@ pub(crate) enum Match {
 #[derive(Debug)]
 pub(crate) struct ForbiddenPatterns {
     pub(crate) entry: Forbidden,
-    all: Vec<Regex>,
+    pub(crate) all: Vec<Regex>,
     unless: Vec<Regex>,
 }
 
@@ -297,6 +297,11 @@ impl GoldPatterns {
         } else {
             Match::Stated
         }
+    }
+
+    /// Returns all patterns of this memory.
+    pub(crate) fn all_and_none(&self) -> impl Iterator<Item = &Regex> {
+        self.all.iter().chain(&self.none)
     }
 
     /// Returns whether a normalised text contains a part of this memory.

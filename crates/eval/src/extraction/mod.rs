@@ -529,11 +529,15 @@ fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment
         Standing::Forbidden => {
             let entries: Vec<_> = assessment.forbidden.iter().map(|&at| &case.case.forbidden[at]).collect();
             let names: Vec<String> = entries.iter().map(|one| format!("{} {}", one.id, one.kind)).collect();
-            Some(("forbidden", reasons(names.join(", "), entries.iter().map(|one| one.why.as_str()).collect())))
+            let patterns = assessment.forbidden.iter().flat_map(|&at| &case.patterns.forbidden[at].all);
+            let why = reasons(names.join(", "), entries.iter().map(|one| one.why.as_str()).collect());
+            Some(("forbidden", with_fields(why, &prediction.fields_with(patterns))))
         }
         Standing::Distorted => {
             let texts = golds(&assessment.distorts).iter().map(|gold| gold.text.as_str()).collect();
-            Some(("distorted", reasons(ids(&assessment.distorts), texts)))
+            let patterns = assessment.distorts.iter().flat_map(|&at| case.patterns.golds[at].all_and_none());
+            let why = reasons(ids(&assessment.distorts), texts);
+            Some(("distorted", with_fields(why, &prediction.fields_with(patterns))))
         }
         Standing::Unlisted => match assessment.verdict {
             Some(Ruling::Kept) => None,
@@ -557,6 +561,11 @@ fn complaint(case: &LoadedCase, prediction: &Prediction, assessment: &Assessment
             Some(("detail", why))
         }
     }
+}
+
+/// Returns a reason with the fields that match in place of the content, if there are any.
+fn with_fields(why: String, fields: &[String]) -> String {
+    if fields.is_empty() { why } else { format!("{why}; in {}", fields.join(", ")) }
 }
 
 /// Returns the expected and actual types of memories that state a gold memory.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use regex::Regex;
 
 use crate::results::Cost;
 use crate::text::{fold, normalize};
@@ -23,6 +24,8 @@ pub struct Prediction {
     pub valid: Vec<Timestamp>,
     /// All texts of the memory, normalised, one per line.
     pub(crate) searched: String,
+    /// The texts other than the content, each with the name of its field.
+    pub(crate) others: Vec<(String, String)>,
 }
 
 /// A quote from a message.
@@ -48,16 +51,35 @@ impl Prediction {
             importance: None,
             valid: Vec::new(),
             searched: normalize(content),
+            others: Vec::new(),
         }
     }
 
     /// Replaces the texts in which patterns are searched for: title, content, value and any other text that a reader
-    /// sees.
+    /// sees, each with the name of its field.
     #[must_use]
-    pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let lines: Vec<String> = texts.into_iter().map(normalize).filter(|line| !line.is_empty()).collect();
+    pub fn with_texts<'a>(mut self, texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let texts: Vec<(&str, &str)> = texts.into_iter().collect();
+        let lines: Vec<String> =
+            texts.iter().map(|(_, text)| normalize(text)).filter(|line| !line.is_empty()).collect();
         self.searched = lines.join("\n");
+        let others = texts.into_iter().filter(|(_, text)| *text != self.content);
+        self.others = others.map(|(field, text)| (field.to_owned(), text.to_owned())).collect();
         self
+    }
+
+    /// Returns the fields other than the content that match one of `patterns`, if the content does not match it, each
+    /// with its text.
+    pub(crate) fn fields_with<'a>(&self, patterns: impl IntoIterator<Item = &'a Regex>) -> Vec<String> {
+        let content = normalize(&self.content);
+        let mut found = Vec::new();
+        for pattern in patterns.into_iter().filter(|pattern| !pattern.is_match(&content)) {
+            let field = self.others.iter().find(|(_, text)| pattern.is_match(&normalize(text)));
+            found.extend(field.map(|(name, text)| format!("{name} “{text}”")));
+        }
+        found.sort();
+        found.dedup();
+        found
     }
 }
 
@@ -155,5 +177,20 @@ impl MessageTexts {
     /// Returns all normalised texts.
     pub(crate) fn all(&self) -> Vec<&str> {
         self.0.values().map(|text| text.normal.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_named_if_it_matches_in_place_of_the_content() {
+        let texts = [("title", "Blue-green deploys"), ("content", "The team deploys on Fly.io."), ("value", "Fly.io")];
+        let memory = Prediction::new(MemoryType::Semantic, texts[1].1, Vec::new()).with_texts(texts);
+        let fields = |pattern: &str| memory.fields_with(&[Regex::new(pattern).unwrap()]);
+        assert_eq!(fields("blue.?green"), ["title “Blue-green deploys”"]);
+        assert_eq!(fields("fly"), [""; 0]);
+        assert_eq!(fields("kubernetes"), [""; 0]);
     }
 }

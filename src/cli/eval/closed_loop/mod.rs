@@ -126,14 +126,15 @@ pub(super) fn run(args: &LoopArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let has_failed = rows.iter().any(|row| row.error.is_some());
     let results = Results::new(manifest, rows);
     let out = context.out;
+    // The file is written first, because a closed pipe ends the printing.
+    if let Some(path) = &args.out {
+        results.write(path)?;
+        out.note(format_args!("wrote {} rows to {}", results.rows.len(), path.display()));
+    }
     if out.is_json() {
         Report::new(&label, results.rows.clone(), None).to_json().iter().try_for_each(|object| out.json(object))?;
     } else {
         print_blocks(&blocks_of(&results, detail(out)), out)?;
-    }
-    if let Some(path) = &args.out {
-        results.write(path)?;
-        out.note(format_args!("wrote {} rows to {}", results.rows.len(), path.display()));
     }
     Ok(if has_failed { ExitStatus::Failures } else { ExitStatus::Success })
 }
