@@ -86,12 +86,13 @@ fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
     // An earlier run may have left the window, so its user is stored with its transcript.
     let namespaces = Namespaces::of_project(window.namespace).of_user(window.user.as_ref());
     let each = |candidate| incoming(candidate, &namespaces, &window.transcript);
-    window.candidates.into_iter().flat_map(everywhere).map(each).collect()
+    let is_one = namespaces.for_audience(Audience::User) == namespaces.for_audience(Audience::Project);
+    window.candidates.into_iter().flat_map(|candidate| everywhere(candidate, is_one)).map(each).collect()
 }
 
-/// Returns an update for each audience, because the changed memory may belong to either.
-fn everywhere(candidate: Candidate) -> Vec<Candidate> {
-    if !candidate.updates_only || candidate.is_shipped {
+/// Returns an update for each audience, because the changed memory may belong to either, unless both have one namespace.
+fn everywhere(candidate: Candidate, is_one: bool) -> Vec<Candidate> {
+    if !candidate.updates_only || candidate.is_shipped || is_one {
         return vec![candidate];
     }
     [Audience::User, Audience::Project].map(|audience| Candidate { audience, ..candidate.clone() }).into()
