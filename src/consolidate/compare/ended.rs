@@ -9,6 +9,7 @@ use super::certainty::{Certainty, is_frame, is_list, surroundings};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, unit};
 use super::outdated::{ANOTHER_VALUE, ENDED, NEVER_TRUE, outdated};
 use super::tokens::is_stop_word;
+use super::topic::stated;
 use super::view::{View, is_order, is_record, part, people_differ, speakers_differ};
 use crate::memory::{Claim, MemoryType};
 use crate::text::change::{ChangeEffect, ChangePassage, is_function_word, moves_home};
@@ -22,7 +23,7 @@ const MANY_NAMES: usize = 2;
 
 /// Returns the certainty with which `incoming` says that `known` is no longer true, and the reason.
 pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, &'static str)> {
-    if is_supposed(incoming) {
+    if is_supposed(incoming) || shares_only_speaker(incoming, known) {
         return None;
     }
     let by_phrases = by_phrases(incoming, known);
@@ -35,6 +36,19 @@ pub(super) fn ends(incoming: &View<'_>, known: &View<'_>) -> Option<(Certainty, 
     let (certainty, why) = found.max_by_key(|(certainty, why)| (*certainty, *why == NEVER_TRUE))?;
     let is_sure = certainty == Certainty::Certain && (is_order || !may_be_elsewhere(incoming, known, why));
     Some((if is_sure { Certainty::Certain } else { Certainty::Likely }, why))
+}
+
+/// Whether the name of its speaker is all that `a`, which quotes a participant of a chat, shares with `b`.
+pub(super) fn shares_only_speaker(a: &View<'_>, b: &View<'_>) -> bool {
+    let is_name = |word: &str| a.speakers.iter().any(|name| name.contains(word));
+    let others =
+        |ours: &BTreeSet<String>, theirs: &BTreeSet<String>| ours.intersection(theirs).any(|word| !is_name(word));
+    let (left, right) = (&a.features, &b.features);
+    a.names_speaker()
+        && stated(&a.claim.content) != a.claim.content
+        && !others(&left.tokens, &right.tokens)
+        && !others(&left.entities, &right.entities)
+        && left.figures.is_disjoint(&right.figures)
 }
 
 /// Returns the finding that a phrase of `incoming` names what ended.

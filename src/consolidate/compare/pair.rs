@@ -6,7 +6,7 @@ use super::another::is_about_another_thing;
 use super::attribute::give_other_values;
 use super::caution::{is_supposed, may_be_left_elsewhere};
 use super::certainty::Certainty;
-use super::ended::{ends, ends_something_else, has_other_subject};
+use super::ended::{ends, ends_something_else, has_other_subject, shares_only_speaker};
 use super::features::{Features, Polarity, Turn, WEEKDAYS, differ_in_kind, is_measured, unit};
 use super::key::{Arity, Values, are_numbers, arity, compare, is_list};
 use super::order::{ExchangeFinding, exchange};
@@ -103,6 +103,7 @@ pub(crate) fn repeated(incoming: &View<'_>, known: &View<'_>) -> Option<ClaimRel
 fn by_statement(incoming: &View<'_>, known: &View<'_>, words: &Words, hinted: bool) -> (ClaimRelation, &'static str) {
     let (pairing, why) = match guard(incoming, known) {
         Some(why) => (ClaimRelation::Apart, why),
+        None if shares_only_speaker(incoming, known) => (ClaimRelation::Apart, "only the speaker is the same"),
         // This comes after the guard, because the same words from two speakers are two facts.
         None if incoming.features.text == known.features.text => (ClaimRelation::Same, "the same words"),
         None => match exchange(incoming, known) {

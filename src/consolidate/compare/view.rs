@@ -101,6 +101,12 @@ impl View<'_> {
         self.changes.get_or_init(|| phrases(&self.claim.content))
     }
 
+    /// Whether the claim begins with the name of the person who said it.
+    pub(super) fn names_speaker(&self) -> bool {
+        let About::Other(name) = &self.about else { return false };
+        self.speakers.iter().any(|speaker| speaker.starts_with(name.as_str()))
+    }
+
     /// Whether the words say that a name or number in `other` was left behind, as in `moved from 9 to 10`.
     pub(in crate::consolidate) fn leaves_what_names(&self, other: &Self) -> bool {
         if self.features.cue.is_none() {
@@ -287,14 +293,19 @@ fn is_same_person(a: &str, b: &str) -> bool {
     a == b || holds(a, b) || holds(b, a)
 }
 
-/// Whether two speakers talk about themselves.
+/// Whether two speakers talk about themselves, and neither mentions the other.
 pub(super) fn speakers_differ(a: &View<'_>, b: &View<'_>) -> bool {
     let alike = |x: &String| b.speakers.iter().any(|y| x.contains(y.as_str()) || y.contains(x.as_str()));
-    a.about == About::User
-        && b.about == About::User
+    let is_own = |view: &View<'_>| view.about == About::User || view.names_speaker();
+    let names =
+        |view: &View<'_>, other: &View<'_>| other.speakers.iter().any(|name| contains_word(&view.features.text, name));
+    is_own(a)
+        && is_own(b)
         && !b.speakers.is_empty()
         && !a.speakers.is_empty()
         && !a.speakers.iter().any(alike)
+        && !names(a, b)
+        && !names(b, a)
 }
 
 /// Whether the first words name different subjects. The subjects count as the same if the attributes are the same.

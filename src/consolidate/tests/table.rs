@@ -375,6 +375,28 @@ pub(in crate::consolidate) const ROWS: &[Row] = &[
         "add",
     ),
     row("speaker=Ana | The user likes green tea.", "speaker=Bob | The user likes green tea.", "add"),
+    // In a chat, nobody ends what another person said of themselves, unless they name that person.
+    row(
+        "speaker=rui | Rui is using qTox both on Windows 10 and OS X.",
+        "speaker=ana | ana said: \"you need to know the status to merge into the new organisation, not qTox\"",
+        "add",
+    ),
+    row(
+        "speaker=rui | Rui is a maintainer.",
+        "speaker=rui | rui said: \"Messages are not sent through a daemon in qTox, but rather using the core library\"",
+        "add",
+    ),
+    row(
+        "speaker=initramfs | Initramfs is a maintainer.",
+        "speaker=initramfs | initramfs said: \"Connectivity to the network is not done through a daemon in qTox, but rather \
+         using the toxcore library\"",
+        "add",
+    ),
+    row(
+        "speaker=rui | Rui is a maintainer.",
+        "speaker=rui | rui said: \"I am no longer a maintainer\"",
+        "contradict changed",
+    ),
     row("The API allows 100 requests per minute.", "The API allows 200 requests per minute.", "add"),
     row("接口每分钟允许100次请求。", "接口每分钟允许200次请求。", "add"),
     row("The service needs Node 18.", "The service needs Node 20.", "add"),

@@ -94,7 +94,7 @@ pub(crate) enum Form {
     Said,
     /// `<|im_start|>user`
     Tagged,
-    /// `[Ana Silva] [00:12] hello`, `[00:12] Ana Silva: hello`, or `[00:12] **Ana Silva**: hello`
+    /// `[Ana Silva] [00:12] hello`, `[00:12] Ana Silva: hello`, `[00:12] **Ana Silva**: hello`, or `Ana Silva (00:12)`
     Timed,
     /// `User: hello`
     Prefix,
@@ -231,11 +231,14 @@ fn split_note(head: &str) -> (&str, Option<&str>) {
 pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     patterns! {
         NAME_FIRST = r"^\[(?P<name>[^\[\]]{1,60})\] ?[\[(](?P<clock>[0-9:.]{4,12})[\])]:? *(?P<rest>.*)$";
+        BARE_FIRST = r"^(?:\*\*(?P<bold>[^*\[\]]{1,60})\*\*|(?P<bare>[^*:\[\]()]{1,60})) [\[(](?P<clock>[0-9]{1,2}(?::[0-9]{2}){1,2})[\])](?::\s+(?P<rest>\S.*)|:?)$";
         TIME_FIRST = r"^[\[(](?P<clock>[0-9:.]{4,12})(?: ?(?:-|–|-->) ?[0-9:.]{4,12})?[\])] *(?:\[(?P<name>[^\[\]]{1,60})\]:?|\*\*(?P<bold>[^:*\[\]]{1,60})(?::\*\*|\*\*:)|(?P<bare>[^:\[\]]{1,60}):) *(?P<rest>.*)$";
     }
     let text = text.trim_end();
     let found = if text.starts_with(['[', '(']) {
         NAME_FIRST.captures(text).or_else(|| TIME_FIRST.captures(text))
+    } else if text.contains(['[', '(']) {
+        BARE_FIRST.captures(text)
     } else {
         None
     };
@@ -249,7 +252,7 @@ pub(crate) fn timed(line: usize, text: &str) -> Option<Label> {
     if role.is_none() && !is_numbered && !looks_like_name(name) {
         return None;
     }
-    let rest = found.name("rest")?.as_str().to_owned();
+    let rest = found.name("rest").map_or("", |rest| rest.as_str()).to_owned();
     Some(Label { line, form: Form::Timed, name: name.to_owned(), role, time: None, clock: Some(clock), rest })
 }
 
