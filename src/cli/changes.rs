@@ -84,10 +84,9 @@ pub(crate) fn backup_of(path: &Path, number: u32) -> PathBuf {
 
 /// Copies the file to the same folder, under a name that is not taken.
 fn back_up(path: &Path) -> anyhow::Result<PathBuf> {
-    let backup = (1..)
-        .map(|number| backup_of(path, number))
-        .find(|backup| !backup.exists())
-        .context("cannot find an unused name for a backup")?;
+    let backups = (1..).map(|number| backup_of(path, number));
+    let backup =
+        backups.into_iter().find(|backup| !backup.exists()).context("cannot find an unused name for a backup")?;
     fs::copy(path, &backup).with_context(|| format!("cannot back up {}", path.display()))?;
     Ok(backup)
 }

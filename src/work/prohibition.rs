@@ -254,12 +254,15 @@ impl Call {
         let words: Vec<&Essential> = prohibition.words.iter().filter(|word| !self.is_implied(word)).collect();
         let Some(first) = words.first() else { return false };
         let is_program = first.0.iter().any(|word| self.programs.contains(word));
-        // A kind is only a kind of something else: "the production database", but "drop the database".
-        let is_enough = |others: usize| others > 2 || others == 2 && is_program;
-        let lacks = |word: &&Essential| !self.contains(word);
+        // The kind of something may be missing, as in "the production database", but not in "drop the database".
         let is_kind = |word: &Essential| word.0.iter().all(|word| is_listed(KINDS, word));
-        let missing: Vec<&Essential> = words.iter().copied().filter(|word| lacks(word)).collect();
-        if !missing.is_empty() && !(missing.len() == 1 && is_kind(missing[0]) && is_enough(words.len())) {
+        let missing: Vec<&Essential> = words.iter().copied().filter(|word| !self.contains(word)).collect();
+        let is_whole = match missing[..] {
+            [] => true,
+            [one] => is_kind(one) && (words.len() > 2 || words.len() == 2 && is_program),
+            _ => false,
+        };
+        if !is_whole {
             return false;
         }
         if words.len() == 1
