@@ -80,7 +80,7 @@ impl Template {
     fn split<'a>(&self, text: &'a str) -> (&'a str, &'a str, &'a str) {
         let Some((before, rest)) = text.split_once(self.before) else { return (text, "", "") };
         let ends = self.after.iter().filter_map(|after| rest.find(after));
-        // Without its end, the user's text cannot be told from the template.
+        // Without its end, the user's text cannot be separated from the template.
         let end = if self.after.is_empty() { rest.len() } else { ends.min().unwrap_or(0) };
         (before, &rest[..end], &rest[end..])
     }
