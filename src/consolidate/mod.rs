@@ -119,7 +119,7 @@ pub struct IncomingClaim {
     pub id: Option<MemoryId>,
     /// The past of an imported memory, which a new memory takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) past: Option<ImportedState>,
+    pub past: Option<ImportedState>,
     /// Whether the candidate waits for review by a person, whatever it says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_review: bool,
@@ -127,7 +127,7 @@ pub struct IncomingClaim {
 
 /// The parts of an imported memory that do not depend on what it says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ImportedState {
+pub struct ImportedState {
     /// Time at which the memory was learnt.
     pub created_at: Timestamp,
     /// Time of the memory's last change.
