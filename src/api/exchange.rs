@@ -579,6 +579,7 @@ pub(crate) fn arrival(imported: Imported) -> ImportedMemory {
         id: None,
         past: Some(ImportedState { created_at, updated_at, pinned, usage }),
         needs_review: is_order,
+        is_later: false,
     };
     ImportedMemory { incoming, id: (id == IdOrigin::Export).then_some(memory.id), at: created_at }
 }

@@ -297,6 +297,7 @@ pub(crate) fn incoming(new: NewMemory) -> IncomingClaim {
         id: None,
         past: None,
         needs_review: false,
+        is_later: false,
     }
 }
 

@@ -243,6 +243,7 @@ impl Memories {
             id,
             past: None,
             needs_review: is_order || self.waits(draft.author),
+            is_later: false,
         })
     }
 

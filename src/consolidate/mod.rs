@@ -123,6 +123,9 @@ pub struct IncomingClaim {
     /// Whether the candidate waits for review by a person, whatever it says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_review: bool,
+    /// Whether the candidate was written before, so that it only concerns what is new beside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_later: bool,
 }
 
 /// The parts of an imported memory that do not depend on what it says.
@@ -149,6 +152,7 @@ impl IncomingClaim {
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Cleans a transcript before a model reads it: removes private spans, injected text, secrets and personal data.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 use transcripts::{Kind, Message, Role, Transcript, changed_names, hex};
 
 use crate::guard::pii::is_personal;
-use crate::guard::prose;
 use crate::guard::redaction::{DENIED_MARKER, Guard, Reader, Redact, Redacted};
 use crate::guard::scan::{Findings, Found, Replaced, names_secret, replace, secrets};
 use crate::text::address::without_credentials;
@@ -57,7 +56,7 @@ impl Guard {
     /// changes nothing.
     #[must_use]
     pub fn clean_transcript(&self, mut transcript: Transcript) -> (Redacted<Transcript>, Cleaning) {
-        let (mut cleaned, mut repeated) = (Cleaning::default(), RepeatedValues::in_conversation(&transcript));
+        let (mut cleaned, mut repeated) = (Cleaning::default(), RepeatedValues::default());
         let ids = transcript.messages.iter_mut().map(|message| &mut message.id);
         ids.chain([&mut transcript.external_id]).for_each(|id| *id = clean_id(std::mem::take(id)));
         // Addresses of repositories may contain a user and a token.
@@ -75,8 +74,8 @@ impl Guard {
                 let left = changed_names(&self.redact(change).0);
                 action.names.retain(|name| left.contains(name));
             }
-            let judge = &mut |found: &Found, value: &str| repeated.judge(found, value);
-            **action = self.redact_judged(std::mem::take(&mut **action), judge).0.into_inner();
+            let note = &mut |found: &Found, value: &str| repeated.note(found, value);
+            **action = self.redact_noting(std::mem::take(&mut **action), note).0.into_inner();
         }
         // Private spans are removed first, because their content must not affect anything else.
         transcript.edit_texts(&mut |text| cleaned.private_spans += take_out_private(text));
@@ -105,7 +104,7 @@ impl Guard {
         // Secrets are removed last, so that injected and private text is not searched and findings in it are not
         // counted.
         let (Redacted(mut transcript), findings) =
-            self.redact_judged(transcript, &mut |found, value| repeated.judge(found, value));
+            self.redact_noting(transcript, &mut |found, value| repeated.note(found, value));
         cleaned.findings = findings;
         repeated.remove_from(&mut transcript, &mut cleaned.findings);
         (Redacted(transcript), cleaned)
@@ -114,47 +113,32 @@ impl Guard {
 
 /// Passwords and keys that were found by the words beside them. Elsewhere in the conversation, as in the error message of a
 /// command, nothing shows that they are secret.
-#[derive(Debug)]
-struct RepeatedValues {
-    /// The values, each with the name of the rule that found it.
-    values: BTreeMap<String, &'static str>,
-    /// The names of those who speak, in lower case: `ovalseven8` looks like a password in a sentence.
-    speakers: BTreeSet<String>,
-}
+#[derive(Debug, Default)]
+struct RepeatedValues(BTreeMap<String, &'static str>);
 
 /// Length of the shortest value that is looked for elsewhere, in bytes.
 const MIN_REPEATED_BYTES: usize = 8;
 
 impl RepeatedValues {
-    fn in_conversation(transcript: &Transcript) -> Self {
-        let speakers = transcript.messages.iter().filter_map(|message| message.speaker.as_ref());
-        Self { values: BTreeMap::new(), speakers: speakers.map(|name| name.to_lowercase()).collect() }
-    }
-
-    /// Whether a finding is removed. If so, it is remembered.
-    fn judge(&mut self, found: &Found, value: &str) -> bool {
-        if found.name == prose::NAME && self.speakers.contains(&value.to_lowercase()) {
-            return false;
-        }
+    fn note(&mut self, found: &Found, value: &str) {
         // A value without digits may be an ordinary word, such as the name of a database.
         let is_distinct = value.len() >= MIN_REPEATED_BYTES
             && value.contains(|c: char| c.is_ascii_digit())
             && value.contains(char::is_alphabetic)
             && !value.contains(char::is_whitespace);
         if is_distinct && names_secret(found) && !found.is_token && !is_personal(found) {
-            self.values.insert(value.to_owned(), found.name);
+            self.0.insert(value.to_owned(), found.name);
         }
-        true
     }
 
     /// Removes the values wherever they stand as whole words.
     fn remove_from(&self, transcript: &mut Transcript, findings: &mut Findings) {
-        if self.values.is_empty() {
+        if self.0.is_empty() {
             return;
         }
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.values.keys());
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.0.keys());
         let Ok(automaton) = automaton else { return };
-        let names: Vec<&'static str> = self.values.values().copied().collect();
+        let names: Vec<&'static str> = self.0.values().copied().collect();
         transcript.edit_texts(&mut |text| {
             let is_whole = |range: &Range<usize>| {
                 !text[..range.start].ends_with(char::is_alphanumeric)

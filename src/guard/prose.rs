@@ -24,7 +24,7 @@ const CONTEXT_CHARS: [usize; 2] = [120, 60];
 const VALUE_CHARS: std::ops::RangeInclusive<usize> = 3..=64;
 
 /// The name of the finding.
-pub(super) const NAME: &str = "prose-secret";
+const NAME: &str = "prose-secret";
 
 /// Number of bytes before and after a value that can change how it is judged.
 const SURROUNDINGS_BYTES: [usize; 2] = [800, 400];

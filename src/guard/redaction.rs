@@ -131,37 +131,32 @@ impl Guard {
 
     /// Removes the secrets from every text of `value`. A second pass over the result changes nothing.
     pub fn redact<T: Redact>(&self, value: T) -> (Redacted<T>, Findings) {
-        self.redact_judged(value, &mut |_, _| true)
+        self.redact_noting(value, &mut |_, _| {})
     }
 
-    /// Does the same as [`Self::redact`], but removes only the findings for which `judge` is true. It is called with each
-    /// finding in a text and the text that it replaces.
-    pub(super) fn redact_judged<T: Redact>(
+    /// Does the same as [`Self::redact`], and calls `note` with each finding in a text and the text that it replaces.
+    pub(super) fn redact_noting<T: Redact>(
         &self,
         mut value: T,
-        judge: &mut dyn FnMut(&scan::Found, &str) -> bool,
+        note: &mut dyn FnMut(&scan::Found, &str),
     ) -> (Redacted<T>, Findings) {
         let mut findings = Findings::new();
-        value.edit_texts(&mut |text| self.redact_text(text, &mut findings, judge));
+        value.edit_texts(&mut |text| self.redact_text(text, &mut findings, note));
         (Redacted(value), findings)
     }
 
-    fn redact_text(
-        &self,
-        text: &mut String,
-        findings: &mut Findings,
-        judge: &mut dyn FnMut(&scan::Found, &str) -> bool,
-    ) {
+    fn redact_text(&self, text: &mut String, findings: &mut Findings, note: &mut dyn FnMut(&scan::Found, &str)) {
         // Removing one secret can complete the shape of another next to it, so the surroundings are scanned again, and
         // then the whole text until nothing is found. Each finding removes at least four characters that are never read
         // again, so this terminates.
-        let mut remove = |text: &str, mut found: Vec<scan::Found>, findings: &mut _| {
-            found.retain(|one| judge(one, &text[one.range.clone()]));
-            scan::replace(text, found, findings)
-        };
+        let remove =
+            |text: &str, found: Vec<scan::Found>, note: &mut dyn FnMut(&scan::Found, &str), findings: &mut _| {
+                found.iter().for_each(|one| note(one, &text[one.range.clone()]));
+                scan::replace(text, found, findings)
+            };
         // The rules come first, because they know where a secret ends and what it is called.
         while let Some(replaced) =
-            remove(text, self.find(text), findings).or_else(|| remove(text, prose::find(text), findings))
+            remove(text, self.find(text), note, findings).or_else(|| remove(text, prose::find(text), note, findings))
         {
             *text = rescan::rescan(&replaced, |near| self.find(near), findings);
         }
@@ -399,9 +394,10 @@ impl Denied {
         let details = call.action.as_deref();
         let command = details.and_then(|action| action.command.as_deref());
         // A shell joins the parts of a word such as `'.e'nv`.
-        let joined = command.map(|command| without_braces(&command.replace(['\'', '"', '\\'], "")));
+        let joined = command.map(|command| command.replace(['\'', '"', '\\'], ""));
+        let expanded = joined.as_deref().map(without_braces);
         let paths = details.into_iter().flat_map(|action| action.files.iter().map(|file| file.path.as_str()));
-        let texts = [Some(call.text.as_str()), command, joined.as_deref()].into_iter().flatten();
+        let texts = [Some(call.text.as_str()), command, joined.as_deref(), expanded.as_deref()].into_iter().flatten();
         let searched = call.searched.iter().map(String::as_str);
         texts.chain(paths).chain(searched).any(|text| self.is_named_in(text)) || command.is_some_and(reads_hidden_files)
     }
@@ -684,7 +680,15 @@ mod denied_tests {
             let talk = vec![call("Bash rg KEY"), answer(output)];
             assert_eq!(cleaned(&Guard::default(), talk)[1] == DENIED_MARKER, is_hidden, "{output}");
         }
-        for command in ["cat '.e'nv", "cat .en\\v", "cat .*", "head -n 3 ./.* | less", "cat ~/.*", "cat id_{rsa,dsa}"] {
+        for command in [
+            "cat '.e'nv",
+            "cat .en\\v",
+            "cat .*",
+            "head -n 3 ./.* | less",
+            "cat ~/.*",
+            "cat id_{rsa,dsa}",
+            "cat {'.e'nv,README}",
+        ] {
             let action = Action { command: Some(command.to_owned()), ..Action::default() };
             let talk = vec![Message { action: Some(Box::new(action)), ..call("Bash") }, answer("KEY=blue")];
             assert_eq!(cleaned(&Guard::default(), talk)[1], DENIED_MARKER, "{command}");

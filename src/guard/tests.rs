@@ -429,20 +429,6 @@ fn reads(piece: &str, bytes: usize) -> usize {
 }
 
 #[test]
-fn the_name_of_a_speaker_is_no_secret_in_a_sentence() {
-    let (text, password) =
-        ("people with admin access are antis81, sudden6, tux3 and me", "my password is sudden6Tux3!");
-    assert!(redact(text).contains("[redacted:"), "without speakers, {text:?} shows nothing any more");
-    let mut messages = vec![Message::user(text), Message::user(password), Message::user("yes")];
-    for (message, speaker) in messages.iter_mut().zip(["Antis81", "sudden6", "tux3"]) {
-        message.speaker = Some(speaker.to_owned());
-    }
-    let (clean, _) = Guard::default().clean_transcript(Transcript { messages, ..Transcript::default() });
-    assert_eq!(clean.messages[0].text, text);
-    assert!(!clean.messages[1].text.contains("sudden6Tux3"), "{:?}", clean.messages[1].text);
-}
-
-#[test]
 fn every_hint_repeated_is_read_in_proportion_to_its_length() {
     let prefixes = VENDORS.prefixes.iter().map(|(prefix, _)| prefix.as_str());
     let hints: BTreeSet<&str> = SECRETS.iter().flat_map(|row| row.hints).copied().chain(prefixes).collect();

@@ -36,15 +36,25 @@ pub(super) async fn consolidate_windows<C: Complete>(
     run: &RunId,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
+    let mut later: Option<Vec<PendingWindow>> = None;
     loop {
         let batch = next_batch(pipeline)?;
         if batch.is_empty() {
             return Ok(());
         }
         let windows: Vec<WindowId> = batch.iter().map(|window| window.id).collect();
-        let later = updates_after(pipeline, &batch)?;
-        let incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
-        consolidate_batch(pipeline, model, run, &windows, incoming, &later, tally).await?;
+        // The batches come in the order of time, so all that is later than a batch is later than the first one.
+        let start = batch.iter().filter_map(|window| window.started_at).min();
+        if let (None, Some(start)) = (&later, start) {
+            later = Some(updates_after(pipeline, start)?);
+        }
+        let is_after = |one: &&PendingWindow| start.is_some() && one.started_at > start;
+        let updates: Vec<PendingWindow> = later.iter().flatten().filter(is_after).cloned().collect();
+        let mut incoming: Vec<IncomingClaim> = batch.into_iter().flat_map(incoming_of).collect();
+        let namespaces: HashSet<Namespace> = incoming.iter().map(|one| one.namespace.clone()).collect();
+        let updates = updates.into_iter().flat_map(incoming_of).filter(|one| namespaces.contains(&one.namespace));
+        incoming.extend(updates.map(|update| IncomingClaim { is_later: true, ..update }));
+        consolidate_batch(pipeline, model, run, &windows, incoming, tally).await?;
     }
 }
 
@@ -63,23 +73,17 @@ fn next_batch<C: Complete>(pipeline: &Pipeline<'_, C>) -> Result<Vec<PendingWind
     Ok(pending)
 }
 
-/// Returns the updates of later conversations that were written before `batch`: what the batch contains may be outdated.
+/// Returns the windows of conversations after `start` that were written before, with their updates alone: what an older
+/// conversation adds may be outdated by them.
 fn updates_after<C: Complete>(
     pipeline: &Pipeline<'_, C>,
-    batch: &[PendingWindow],
-) -> Result<Vec<IncomingClaim>, PipelineError> {
-    let Some(start) = batch.iter().filter_map(|window| window.started_at).min() else { return Ok(Vec::new()) };
+    start: Timestamp,
+) -> Result<Vec<PendingWindow>, PipelineError> {
     let mut windows = pipeline.store.later_updates(start)?;
     for window in &mut windows {
         window.candidates.retain(|candidate| candidate.updates_only);
     }
-    Ok(windows.into_iter().flat_map(incoming_of).collect())
-}
-
-/// Drops the changes of `later` updates to memories that are not new: these updates were compared with them before.
-fn keep_updates_of_new(changes: &mut Vec<Change>, later: &[IncomingClaim]) {
-    let new: HashSet<MemoryId> = changes.iter().filter_map(|change| change.new_id.clone()).collect();
-    changes.retain(|change| !later.contains(&change.incoming) || change.targets().all(|target| new.contains(target)));
+    Ok(windows)
 }
 
 fn incoming_of(window: PendingWindow) -> Vec<IncomingClaim> {
@@ -110,6 +114,7 @@ fn incoming(candidate: Candidate, namespaces: &Namespaces, transcript: &str) -> 
         id: None,
         past: None,
         needs_review: false,
+        is_later: false,
     }
 }
 
@@ -118,16 +123,13 @@ async fn consolidate_batch<C: Complete>(
     model: Option<&CachedModel<'_, C>>,
     run: &RunId,
     windows: &[WindowId],
-    mut incoming: Vec<IncomingClaim>,
-    later: &[IncomingClaim],
+    incoming: Vec<IncomingClaim>,
     tally: &RefCell<Tally<'_>>,
 ) -> Result<(), PipelineError> {
-    incoming.extend_from_slice(later);
     for _ in 0..MAX_REPLANS {
         // The plan is made outside the transaction, since it may call the model; the write checks for changes.
-        let (mut plan, spent) =
+        let (plan, spent) =
             consolidate(pipeline.store, pipeline.guard, model, incoming.clone(), Timestamp::now()).await?;
-        keep_updates_of_new(&mut plan.changes, later);
         {
             let summary = &mut tally.borrow_mut().summary;
             summary.relation_calls += spent.calls;
@@ -588,6 +590,7 @@ mod imported_tests {
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         };
         ImportedMemory { incoming, id: None, at: "2026-01-01T00:00:00Z".parse().unwrap() }
     }

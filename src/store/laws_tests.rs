@@ -152,6 +152,7 @@ impl World {
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         }
     }
 

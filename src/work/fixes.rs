@@ -112,6 +112,7 @@ pub(crate) fn store_remedy(
         id: None,
         past: None,
         needs_review: false,
+        is_later: false,
     };
     settle_by_rules(store, &[incoming], None, now).map(drop)
 }

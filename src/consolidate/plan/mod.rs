@@ -93,7 +93,9 @@ pub fn draft(
         let mut known = working.around(case);
         if is_update {
             // A memory from the same message states the change in different words; it is not the memory that changes.
-            known.retain(|known| !shares_message(&case.incoming.candidate.evidence, &known.evidence));
+            let incoming = &case.incoming;
+            known.retain(|known| !shares_message(&incoming.candidate.evidence, &known.evidence));
+            known.retain(|known| known.fresh || !incoming.is_later);
         }
         let suspicion = suspicion_of(&case.incoming);
         let is_shipped = case.incoming.candidate.is_shipped;

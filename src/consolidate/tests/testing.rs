@@ -114,5 +114,6 @@ pub(in crate::consolidate) fn incoming(text: &str) -> IncomingClaim {
         id: None,
         past: None,
         needs_review: false,
+        is_later: false,
     }
 }

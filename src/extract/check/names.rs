@@ -72,9 +72,11 @@ impl Names {
         }
         self.foreign_given(content).or_else(|| {
             // German capitalises every noun. "Die" and "an" are English words, too, so a short sentence is undecided.
+            const ARTICLES: &str = "der die das dem den ein eine einen einem im am zum zur ist sind wird werden";
             let both = format!("{content} {quote}");
             let is_german = [content, quote, &both].iter().any(|text| detect(text, READ) == Some(Language::German))
-                || detect(content, READ).is_none() && content.contains(['ä', 'ö', 'ß', 'Ä', 'Ö', 'Ü']);
+                || detect(content, READ).is_none()
+                    && words(content).any(|(_, word)| is_listed(ARTICLES, &fold_case(word)));
             capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
         })
     }
@@ -269,6 +271,7 @@ mod tests {
             ("The sister moved to Lisbon.", "Lisbon"),
             ("John likes tea.", "John"),
             ("The team uses Nomad.", "Nomad"),
+            ("Björn moved to Malmö.", "Björn"),
         ] {
             assert_eq!(names.foreign(made_up, "my sister"), Some(name), "{made_up}");
         }

@@ -42,7 +42,7 @@ pub(super) fn change(content: &str, sentence: &str, cited: &str) -> Option<Chang
     }
     // "Don't you use tabs?" expects a yes, so a negation in a question may deny nothing.
     if !is_negative(&claim) && !sentence.contains(['?', '？']) {
-        return (!is_averse(&claim) && lost(&claim, &said, &all)).then_some(Change::Lost);
+        return ((!is_averse(&claim) || is_averse(&said)) && lost(&claim, &said, &all)).then_some(Change::Lost);
     }
     (!is_negative(&all) && invented(&claim, &said, &all)).then_some(Change::Invented)
 }
@@ -54,13 +54,18 @@ fn states_a_change(claim: &str) -> bool {
     WORDS.split('|').any(|word| claim.contains(word))
 }
 
-/// Whether a claim says without a negation that somebody does not want or do something: "avoids nuts" is the same as
-/// "does not eat nuts".
-fn is_averse(claim: &str) -> bool {
-    const WORDS: &str = "avoid|dislike|hates|refus|reject|forbid|forbidden|banned|free of|free from|except|only |meide|ablehn|lehnt |\
-        hasst|verzicht|verbot|frei von|erst ab|erst nach|nur |ausser|außer|evita|odia|rechaza|prohib|libre de|salvo |solo |sólo |避免|讨厌|拒绝|\
-        禁止|只";
-    WORDS.split('|').any(|word| claim.contains(word))
+/// Whether a text says without a negation that somebody does not want or do something: "frei von Arbeit". Such words do
+/// not count as negations elsewhere, because they deny only some of what follows.
+fn is_averse(text: &str) -> bool {
+    const WORDS: &str = "avoids|avoid|meidet|meide|vermeidet|frei von|erst ab|erst nach|free of|libre de|evita|避免";
+    let padded = format!(" {} ", text.replace(|c: char| c.is_ascii_punctuation(), " "));
+    WORDS.split('|').any(|word| {
+        if word.is_ascii() || !word.chars().any(is_wide) {
+            padded.contains(&format!(" {word} "))
+        } else {
+            padded.contains(word)
+        }
+    })
 }
 
 fn lost(claim: &str, said: &str, all: &str) -> bool {

@@ -516,6 +516,8 @@ fn negations_that_are_lost_or_made_up_are_not() {
             (D, "不要在周五部署", "在周五部署。"),
             (D, "niemals am Freitag deployen", "Das Team will am Freitag deployen."),
             (D, "wir nutzen keine Tabulatoren", "Das Projekt nutzt Tabulatoren."),
+            (D, "We do not commonly use tabs", "The team commonly uses tabs."),
+            (D, "Wir nutzen außerdem keine Tabulatoren", "Das Projekt nutzt außerdem Tabulatoren."),
             (D, "nunca compilamos los viernes", "El equipo compila los viernes."),
             (D, "no como carne", "El usuario come carne."),
             (D, "That is wrong. We never said that «we deploy on Fridays»", "The team deploys on Fridays."),

@@ -75,10 +75,14 @@ pub(super) fn take_back(
 
 /// Whether a text is about its speaker alone, so that it says nothing about others.
 pub(super) fn is_about_speaker(text: &str) -> bool {
-    static OWN: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:I|ich|yo)\b|我").expect("the pattern is constant and a test compiles it")
-    });
-    OWN.is_match(text) && !text.contains("我们")
+    static ONE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:I|ich|yo)\b|我"));
+    static SEVERAL: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?i)\b(?:we|our|us|wir|unser\w*|uns|nosotr[oa]s|nuestr[oa]s?)\b|我们|咱们|大家"));
+    ONE.is_match(text) && !SEVERAL.is_match(text)
+}
+
+fn pattern(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns are constants and a test compiles them")
 }
 
 fn is_said_by(message: &Message, candidate: &Candidate) -> bool {

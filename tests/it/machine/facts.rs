@@ -239,6 +239,7 @@ impl Fact {
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         }
     }
 }

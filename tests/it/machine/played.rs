@@ -372,6 +372,7 @@ impl Machine {
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         });
         settle_by_rules(&self.store, &incoming.collect::<Vec<_>>(), None, self.now()).unwrap();
     }
