@@ -338,10 +338,9 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
     let distinct: HashSet<&String> = voices.iter().collect();
     let is_sentence = |label: &&&Label| {
         let text = label.rest.trim_end();
-        // In chats, people leave out the full stop. Fields of data contain no pronouns.
-        let has_pronoun =
-            || text.split(|c: char| !c.is_alphabetic()).any(|word| PRONOUNS.contains(&&*word.to_lowercase()));
-        text.ends_with(['.', '?', '!', '。', '？', '！', '…']) || has_pronoun()
+        // In chats, people leave out the full stop. Fields of data are short and contain no pronouns.
+        let is_personal = || text.split_whitespace().count() >= 3 && has_pronoun(text);
+        text.ends_with(['.', '?', '!', '。', '？', '！', '…']) || is_personal()
     };
     let sentences = turns.iter().filter(is_sentence).count();
     turns.len() >= 4 && changes >= 2 && distinct.len() >= 2 && sentences * 2 >= turns.len() && turns.len() * 3 >= all
@@ -349,9 +348,19 @@ fn is_transcript(page: &Page<'_>, turns: &[&Label]) -> bool {
 
 /// Pronouns with which people speak of themselves and of each other, in English, German, Spanish, French and Portuguese.
 const PRONOUNS: &[&str] = &[
-    "i", "we", "you", "me", "us", "ich", "wir", "ihr", "dir", "mir", "uns", "yo", "nosotros", "tú", "usted", "je",
+    "i", "I", "we", "you", "me", "us", "ich", "wir", "ihr", "dir", "mir", "uns", "yo", "nosotros", "tú", "usted", "je",
     "nous", "vous", "eu", "nós", "você",
 ];
+
+fn has_pronoun(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    // Only the first word is capitalised; "US" is a country.
+    let first = words.next().and_then(|word| {
+        let (initial, rest) = word.split_at_checked(word.chars().next()?.len_utf8())?;
+        Some(format!("{}{rest}", initial.to_lowercase()))
+    });
+    first.is_some_and(|word| PRONOUNS.contains(&&*word)) || words.any(|word| PRONOUNS.contains(&word))
+}
 
 /// Returns whether the text is a play or a film script: acts and scenes are on separate lines.
 fn is_staged(lines: &[&str]) -> bool {
@@ -525,6 +534,8 @@ mod tests {
             "Note: one.\nWarning: two.\nNote: three.\nWarning: four.\n",
             "Name: Ana\nEmail: a@e.org\nName: Luís\nEmail: l@e.org\n",
             "Host: a\nPort: 1\nHost: b\nPort: 2\n",
+            "Office: Boston\nRegion: US\nOffice: Austin\nRegion: US\n",
+            "Office: Boston\nRegion: US East Coast\nOffice: Austin\nRegion: The US South\n",
             "Book: The Salt Road\nWriter: Ana Silva\nBook: The Long Way Home\nWriter: Rui Costa\nBook: Tea\nWriter: Mia\n",
             "a,b\nUser: 1,2\n",
             "fn main() {\n    println!(\"User: hi\");\n}\n",
