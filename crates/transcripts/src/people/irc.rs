@@ -158,20 +158,20 @@ fn is_nick(line: &str) -> bool {
 /// Returns the name of the channel of the log at `path`, without the date in the name of a daily file.
 ///
 /// The name begins with `#`, or the file's name also contains a date; any other name may belong to several channels.
+/// The name of the folder above precedes it, because several networks may have a channel of that name.
 fn channel_of(path: &Path) -> Option<String> {
-    // Other words that occur in names of logs, rather than names of channels.
-    const GENERAL: &[&str] = &["irc", "log", "logs", "chat", "channel"];
     let names = path.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    for (place, name) in names.enumerate() {
+    let mut names = names.enumerate();
+    while let Some((place, name)) = names.next() {
         let name = ENDINGS.replace(&name, "");
-        let dated = DATED.captures(&name).and_then(|found| found.name("date"));
-        let bare =
-            dated.map_or_else(|| name.to_string(), |date| format!("{}{}", &name[..date.start()], &name[date.end()..]));
-        let bare = bare.trim_matches(['-', '_', '.', ' ', '(', ')']);
-        let bare = bare.strip_prefix("irc.").unwrap_or(bare);
-        let is_channel = bare.starts_with('#') || bare.contains(".#") || bare.contains("_#");
-        if is_channel || place == 0 && dated.is_some() && bare.starts_with(char::is_alphabetic) {
-            return Some(bare.to_owned()).filter(|bare| !GENERAL.contains(&bare.to_lowercase().as_str()));
+        let (bare, is_dated) = without_date(&name);
+        let bare = bare.strip_prefix("irc.").unwrap_or(&bare);
+        let has_network = bare.contains(".#") || bare.contains("_#");
+        if bare.starts_with('#') || has_network || place == 0 && is_dated && bare.starts_with(char::is_alphabetic) {
+            let above = names.map(|(_, name)| without_date(&name).0).find(|name| is_no_date(name));
+            let network = above.filter(|name| !has_network && !is_general(name));
+            let channel = network.map_or_else(|| bare.to_owned(), |network| format!("{network}.{bare}"));
+            return Some(channel).filter(|_| !is_general(bare));
         }
         // A file named after its day is in the folder of its channel.
         if bare.chars().any(char::is_alphabetic) {
@@ -179,6 +179,26 @@ fn channel_of(path: &Path) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns `name` without the date that it contains, and whether it contains a date.
+fn without_date(name: &str) -> (String, bool) {
+    let date = DATED.captures(name).and_then(|found| found.name("date"));
+    let bare = date.map_or_else(|| name.to_owned(), |date| format!("{}{}", &name[..date.start()], &name[date.end()..]));
+    (bare.trim_matches(['-', '_', '.', ' ', '(', ')']).to_owned(), date.is_some())
+}
+
+/// Returns whether a folder's name, without a date, is more than a day, a month or a year.
+fn is_no_date(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.any(|word| month_of(word).is_none())
+}
+
+/// Returns whether `name` is a word that occurs in names of logs and of their folders, rather than the name of a
+/// channel or a network.
+fn is_general(name: &str) -> bool {
+    const GENERAL: &[&str] = &["irc", "irclogs", "log", "logs", "chat", "channel", "downloads"];
+    GENERAL.contains(&name.to_lowercase().as_str())
 }
 
 /// A line in which a relay repeats what a person said in another network.
@@ -429,6 +449,13 @@ mod tests {
             ("#oven/2016/08/06.log", Some("#oven")),
             ("irc.libera.#oven.weechatlog", Some("libera.#oven")),
             ("irc.libera.#oven.2016-08-06.weechatlog", Some("libera.#oven")),
+            ("libera/#oven_20160806.log", Some("libera.#oven")),
+            ("logs/oftc/#oven_20160806.log", Some("oftc.#oven")),
+            ("oftc/2016/August/#oven_20160806.log", Some("oftc.#oven")),
+            ("oftc/#oven/2016/08/06.log", Some("oftc.#oven")),
+            ("oftc/oven.2016-08-06.log", Some("oftc.oven")),
+            ("oftc/irc.libera.#oven.weechatlog", Some("libera.#oven")),
+            ("oftc/irc-2016-10-29.log", None),
             ("##rust-2016_08_06.log", Some("##rust")),
             ("oven.2016-08-06.log", Some("oven")),
             ("irc-2016-10-29.log", None),
