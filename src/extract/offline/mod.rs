@@ -54,6 +54,10 @@ const MAX_SENTENCES_ASIDE: usize = 8;
 /// Maximum length of a name before what is said to its bearer, in bytes.
 const LONGEST_ADDRESS: usize = 60;
 
+/// Number of messages on each side of a window that are searched for names of participants. Searching the whole
+/// transcript for each window would take quadratic time.
+const MAX_NEAR: usize = 500;
+
 /// Extracts what the people in the window state explicitly. The same window always results in the same candidates.
 ///
 /// The function takes time linear in the length of the text, never fails, and sends no requests. Candidates are in the
@@ -63,7 +67,7 @@ pub fn extract(task: &Task<'_>) -> Extraction {
     let scenes = &Scenes::of(task);
     let withheld = WithheldMessages::of(&task.transcript.messages, task.span);
     let mut gathered = Gathered::new(task);
-    let participants = participants(&task.transcript.messages);
+    let participants = participants(near(task));
     for (at, message) in task.messages().iter().enumerate() {
         let at = task.span.start + at;
         if message.is_human() && !withheld.contains(at) {
@@ -84,6 +88,13 @@ pub fn extract(task: &Task<'_>) -> Extraction {
         candidates.retain(|candidate| filter.allows(candidate));
     }
     Extraction::without_calls(candidates)
+}
+
+/// Returns the messages of the window and the messages around it.
+fn near<'a>(task: &Task<'a>) -> &'a [Message] {
+    let messages = &task.transcript.messages;
+    let end = messages.len().min(task.span.end.saturating_add(MAX_NEAR));
+    &messages[task.span.start.saturating_sub(MAX_NEAR).min(end)..end]
 }
 
 /// Returns the names by which the people in `messages` address each other, in lower case.

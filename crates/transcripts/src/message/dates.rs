@@ -91,10 +91,13 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns whether the date between `before` and `after` is the beginning or the end of a span of time, rather than the
 /// day of a conversation: `Notes since 2019-05-01`.
+///
+/// If only a dash separates the date from other numbers, these must be a whole date rather than a time of day or a
+/// version.
 pub(crate) fn is_bound(before: &str, after: &str) -> bool {
     patterns! {
-        BEFORE = r"(?i)\d[-./]\d{1,4}[\s_]*[-–—][\s_]*$|(?:^|[^\p{L}])(?:since|until|till|to|before|after|by|due|seit|bis|ab|desde|hasta|depuis|jusqu'au)(?:[\s_-]+(?:the|dem|zum|am|el|le|au))?[\s:_-]*$";
-        AFTER = r"(?i)^[\s_]*(?:(?:to|until|till|through|bis|hasta|au)\b|[-–—][\s_]*\d{1,4}[-./_]\d)";
+        BEFORE = r"(?i)(?:^|\D)(?:\d{4}[-./_]\d{1,2}[-./_]\d{1,2}|\d{1,2}[-./_]\d{1,2}[-./_]\d{4})(?:,?[\sT_]\d{1,2}[-.:_h]\d{2}(?:[-.:_]\d{2})?)?[\s_]*[-–—][\s_]*$|(?:^|[^\p{L}])(?:since|until|till|to|before|after|by|due|seit|bis|ab|desde|hasta|depuis|jusqu'au)(?:[\s_-]+(?:the|dem|zum|am|el|le|au))?[\s:_-]*$";
+        AFTER = r"(?i)^[\s_]*(?:(?:to|until|till|through|bis|hasta|au)\b|[-–—][\s_]*(?:\d{4}[-./_]\d{1,2}[-./_]\d{1,2}|\d{1,2}[-./_]\d{1,2}[-./_]\d{4})(?:\D|$))";
     }
     BEFORE.is_match(before) || AFTER.is_match(after)
 }
@@ -247,6 +250,10 @@ mod dates_tests {
             ("Notas desde el 1 de mayo de 2019", None),
             ("from 2024-03-04 to 2024-03-08", None),
             ("2024-03-04 – 2024-03-08", None),
+            ("4.3.2024 - 8.3.2024", None),
+            ("Release 1.2 - 2024-03-04", Some(("2024-03-04T00:00:00Z", None))),
+            ("Besprechung am 4.3.2024, 10.00 - 11.30 Uhr", Some(("2024-03-04T10:00:00Z", None))),
+            ("Sync 2024-03-04 10:00 - 11:30", Some(("2024-03-04T10:00:00Z", None))),
             ("until May 3, 2024: notes of May 1, 2024", Some(("2024-05-01T00:00:00Z", None))),
             ("Call from 4 March 2024", Some(("2024-03-04T00:00:00Z", None))),
             ("12024-03-04", None),

@@ -58,8 +58,9 @@ fn time_in(stem: &str, found: &Captures<'_>) -> Option<MessageTime> {
     let number = |text: &str| text.replace(|c| !is_digit(c), "").parse::<u32>().ok();
     let (date, time) = ([1, 3, 5].into_iter().find_map(|group| found.get(group))?, found.iter().skip(2).step_by(2));
     // A date inside a longer number is part of an id.
-    let before = &stem[..found.get_match().start()];
-    if before.ends_with(is_digit) || stem[date.end()..].starts_with(is_digit) || is_bound(before, &stem[date.end()..]) {
+    let whole = found.get_match();
+    let (before, after) = (&stem[..whole.start()], &stem[whole.end()..]);
+    if before.ends_with(is_digit) || stem[date.end()..].starts_with(is_digit) || is_bound(before, after) {
         return None;
     }
     let (is_recorded, is_compact) = (found.get(1).is_some(), found.get(5).is_some());
@@ -199,6 +200,13 @@ mod tests {
             ("standup_04-03-2026", None),
             ("notes-since-2026-03-04", None),
             ("sprint 2026-03-04 to 2026-03-18", None),
+            ("sprint_2026-03-04_-_2026-03-18", None),
+            ("sync 2026-03-04 10.30 - 2026-03-05 11.30", None),
+            ("chat-2026-03-04-10-30-15", Some(("2026-03-04T00:00:00Z", None))),
+            ("2026-03-04 - 10.30 x", Some(("2026-03-04T00:00:00Z", None))),
+            ("2026-03-04 10.30 - 11.30", Some(("2026-03-04T10:30:00Z", None))),
+            ("app-1.2-2026-03-04", Some(("2026-03-04T00:00:00Z", None))),
+            ("app-1.2.30-2026-03-04", Some(("2026-03-04T00:00:00Z", None))),
             ("part 4 Mar 1066", None),
             ("order 12345678", None),
             ("202603041", None),

@@ -45,6 +45,9 @@ struct Template {
     before: &'static str,
     /// The texts that can follow the user's text; none if the user's text extends to the end.
     after: &'static [&'static str],
+    /// The beginnings of lists and sections, of which the last ends the user's text if none of the other texts follows
+    /// it. The user's text may contain such beginnings, too.
+    last: &'static [&'static str],
 }
 
 const TEMPLATES: &[Template] = &[
@@ -54,17 +57,16 @@ const TEMPLATES: &[Template] = &[
         mark: "You **MUST** consider the user input before proceeding",
         before: "```text\n",
         after: &["\n```"],
+        last: &[],
     },
-    Template { opening: "## 用户输入\n", mark: "\n## 概述\n", before: "```text\n", after: &["\n```"] },
+    Template { opening: "## 用户输入\n", mark: "\n## 概述\n", before: "```text\n", after: &["\n```"], last: &[] },
     // The first versions, whose argument is in no code block.
     Template {
         opening: "The user input to you can be provided directly by the agent or as a command argument",
         mark: "you **MUST** consider it before proceeding",
         before: "User input:",
-        after: &[
-            "\n\n1. ", "\n\n#", "\n\nGiven ", "\n\nGoal: ", "\n\nThe text the user typed", "\n\nThe user input ",
-            "\n\nYou are ",
-        ],
+        after: &["\n\nGiven ", "\n\nGoal: ", "\n\nThe text the user typed", "\n\nThe user input ", "\n\nYou are "],
+        last: &["\n\n1. ", "\n\n#"],
     },
     // Commands of OpenSpec; the typed text follows the template.
     Template {
@@ -72,6 +74,7 @@ const TEMPLATES: &[Template] = &[
         mark: "**Guardrails**",
         before: "<!-- OPENSPEC:END -->",
         after: &[],
+        last: &[],
     },
 ];
 
@@ -79,9 +82,11 @@ impl Template {
     /// Returns the text before, in and after the place of the user's text.
     fn split<'a>(&self, text: &'a str) -> (&'a str, &'a str, &'a str) {
         let Some((before, rest)) = text.split_once(self.before) else { return (text, "", "") };
-        let ends = self.after.iter().filter_map(|after| rest.find(after));
+        let fixed = self.after.iter().filter_map(|after| rest.find(after)).min();
+        // A section of the template may begin with a list.
+        let last = || self.last.iter().filter_map(|last| rest.rfind(last)).min();
         // Without its end, the user's text cannot be separated from the template.
-        let end = if self.after.is_empty() { rest.len() } else { ends.min().unwrap_or(0) };
+        let end = if self.after.is_empty() { rest.len() } else { fixed.or_else(last).unwrap_or(0) };
         (before, &rest[..end], &rest[end..])
     }
 }
@@ -186,13 +191,19 @@ mod tests {
         assert_eq!(typed("## User Input\nThe form is broken."), ["## User Input\nThe form is broken."]);
         let first = "The user input to you can be provided directly by the agent or as a command argument - you **MUST** \
                      consider it before proceeding with the prompt (if not empty).\n\nUser input:\n\nUse Postgres.\n\nKeep it \
-                     small.\n\nEND\n\n1. Run `x`. All paths must be absolute.";
-        for end in
-            ["Given that name, do this:", "Goal: Detect gaps.", "## Outline", "1. Run `y`.", "You are updating it."]
-        {
+                     small.\n\nEND\nRun `x`. All paths must be absolute.";
+        for end in [
+            "Given that name, do this:\n\n1. Run `y`.",
+            "Goal: Detect gaps.",
+            "## Outline\n\n1. Run `y`.",
+            "1. Run `y`.",
+            "You are updating it.",
+        ] {
             let (filled, empty) = (first.replace("END", end), first.replace("END", end));
             assert_eq!(typed(&filled), ["Use Postgres.\n\nKeep it small."], "{end}");
             assert_eq!(typed(&empty.replace("Use Postgres.\n\nKeep it small.\n\n", "")), [""; 0], "{end}");
+            let list = "Build a shop:\n\n1. login\n\n2. cart";
+            assert_eq!(typed(&filled.replace("Use Postgres.\n\nKeep it small.", list)), [list], "{end}");
             assert_eq!(typed(&format!("---\ndescription: Plan\n---\n\n{filled}")), ["Use Postgres.\n\nKeep it small."]);
         }
     }

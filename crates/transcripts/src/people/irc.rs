@@ -1,6 +1,6 @@
 //! IRC logs: lines such as `[10:02:33] <ana> hello`, lines of `WeeChat`, and records of a time, a nick and a text.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::SignedDuration;
@@ -26,8 +26,8 @@ patterns! {
     NOTICE = r"^(?:\*\*\*|-!-|-->|<--|--|===|=!=|-\S{1,40}-)(?:\s|$)";
     DATED = r"(?:^|\D)(?P<date>(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?(?:0[1-9]|[12]\d|3[01]))?(?:[T_-]\d{4,6})?)(?:\D|$)";
     ENDINGS = r"(?i)(?:\.(?:log|txt|irclog|weechatlog|gz|zst|xz|bz2))+$";
-    RELAY = r"(?i)relay|bridge|gateway|sync-?bot|^matterbot|^teleirc";
-    RELAYED = r"^(?:<[ @+%&~!]?(?P<marked>[^<>]{1,40})>|\[(?P<bracketed>[^\[\]]{1,40})\]|(?P<bare>[^\s:<>\[\]][^:<>\[\]]{0,39}):)[ \t]+(?P<words>\S.*)$";
+    RELAY = r"(?i)(?:^|[-_|])(?:relay(?:bot)?|(?:matter)?bridge(?:bot)?|gateway|sync-?bot|matterbot|teleirc)\d*(?:$|[-_|])";
+    RELAYED = r"^(?:<[ @+%&~!]?(?P<marked>[^<>]{1,40})>|\[(?P<bracketed>[^\[\]]{1,40})\]|(?P<bare>[^\s:<>\[\]][^:<>\[\]]{0,39}):)[ \t]+(?P<words>\S(?s:.*))$";
     EVENT = r"(?i)\b(?:has (?:joined|quit|left|kicked|changed|set)|(?:joined|left) the channel$|is now known as|sets? mode|gives? (?:channel|voice)|removes? (?:channel|voice)|now talking|you are now|topic for|disconnected)\b|\b(?:joins|quits|parts): ";
 }
 
@@ -73,6 +73,7 @@ impl Ingestor for Irc {
             }
         }
         channel.say(sink);
+        channel.attribute();
         channel.draft.finish(sink);
         Ok(())
     }
@@ -157,20 +158,20 @@ fn is_nick(line: &str) -> bool {
 /// Returns the name of the channel of the log at `path`, without the date in the name of a daily file.
 ///
 /// The name begins with `#`, or the file's name also contains a date; any other name may belong to several channels.
+/// The name of the folder above precedes it, because several networks may have a channel of that name.
 fn channel_of(path: &Path) -> Option<String> {
-    // Other words that occur in names of logs, rather than names of channels.
-    const GENERAL: &[&str] = &["irc", "log", "logs", "chat", "channel"];
     let names = path.components().rev().map(|part| part.as_os_str().to_string_lossy().into_owned());
-    for (place, name) in names.enumerate() {
+    let mut names = names.enumerate();
+    while let Some((place, name)) = names.next() {
         let name = ENDINGS.replace(&name, "");
-        let dated = DATED.captures(&name).and_then(|found| found.name("date"));
-        let bare =
-            dated.map_or_else(|| name.to_string(), |date| format!("{}{}", &name[..date.start()], &name[date.end()..]));
-        let bare = bare.trim_matches(['-', '_', '.', ' ', '(', ')']);
-        let bare = bare.strip_prefix("irc.").unwrap_or(bare);
-        let is_channel = bare.starts_with('#') || bare.contains(".#") || bare.contains("_#");
-        if is_channel || place == 0 && dated.is_some() && bare.starts_with(char::is_alphabetic) {
-            return Some(bare.to_owned()).filter(|bare| !GENERAL.contains(&bare.to_lowercase().as_str()));
+        let (bare, is_dated) = without_date(&name);
+        let bare = bare.strip_prefix("irc.").unwrap_or(&bare);
+        let has_network = bare.contains(".#") || bare.contains("_#");
+        if bare.starts_with('#') || has_network || place == 0 && is_dated && bare.starts_with(char::is_alphabetic) {
+            let above = names.map(|(_, name)| without_date(&name).0).find(|name| is_no_date(name));
+            let network = above.filter(|name| !has_network && !is_general(name));
+            let channel = network.map_or_else(|| bare.to_owned(), |network| format!("{network}.{bare}"));
+            return Some(channel).filter(|_| !is_general(bare));
         }
         // A file named after its day is in the folder of its channel.
         if bare.chars().any(char::is_alphabetic) {
@@ -180,12 +181,75 @@ fn channel_of(path: &Path) -> Option<String> {
     None
 }
 
-/// Returns the person who said `words` in another network, and what that person said, if `nick` is a relay.
-fn relayed<'a>(nick: &str, words: &'a str) -> Option<(&'a str, &'a str)> {
-    let found = if RELAY.is_match(nick) { RELAYED.captures(words) } else { None }?;
-    let name = found.name("marked").or_else(|| found.name("bracketed")).or_else(|| found.name("bare"))?.as_str().trim();
+/// Returns `name` without the date that it contains, and whether it contains a date.
+fn without_date(name: &str) -> (String, bool) {
+    let date = DATED.captures(name).and_then(|found| found.name("date"));
+    let bare = date.map_or_else(|| name.to_owned(), |date| format!("{}{}", &name[..date.start()], &name[date.end()..]));
+    (bare.trim_matches(['-', '_', '.', ' ', '(', ')']).to_owned(), date.is_some())
+}
+
+/// Returns whether a folder's name, without a date, is more than a day, a month or a year.
+fn is_no_date(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.any(|word| month_of(word).is_none())
+}
+
+/// Returns whether `name` is a word that occurs in names of logs and of their folders, rather than the name of a
+/// channel or a network.
+fn is_general(name: &str) -> bool {
+    const GENERAL: &[&str] = &["irc", "irclogs", "log", "logs", "chat", "channel", "downloads"];
+    GENERAL.contains(&name.to_lowercase().as_str())
+}
+
+/// A line in which a relay repeats what a person said in another network.
+struct Relayed<'a> {
+    name: &'a str,
+    words: &'a str,
+    /// Whether only a colon follows the name. In IRC, people also address each other in this way.
+    is_bare: bool,
+}
+
+fn relayed(words: &str) -> Option<Relayed<'_>> {
+    let found = RELAYED.captures(words)?;
+    let marked = found.name("marked").or_else(|| found.name("bracketed"));
+    let name = marked.or_else(|| found.name("bare"))?.as_str().trim();
     let is_name = looks_like_name(name) || looks_like_account(name);
-    is_name.then_some((name, found.name("words")?.as_str()))
+    is_name.then_some(Relayed { name, words: found.name("words")?.as_str(), is_bare: marked.is_none() })
+}
+
+/// The nicks that have spoken in a log.
+#[derive(Default)]
+struct Nicks {
+    /// All nicks, in lower case.
+    spoken: HashSet<String>,
+    /// For each nick that could be a relay's, the number of its lines, and of those that have the form of a relay's.
+    relays: HashMap<String, (usize, usize)>,
+}
+
+impl Nicks {
+    fn add(&mut self, nick: &str, words: &str) {
+        let nick = nick.to_lowercase();
+        if RELAY.is_match(&nick) {
+            let (all, formed) = self.relays.entry(nick.clone()).or_default();
+            *all += 1;
+            *formed += usize::from(relayed(words).is_some());
+        }
+        self.spoken.insert(nick);
+    }
+
+    /// Attributes the words of a relay to the person whom the relay names.
+    ///
+    /// The words are never attributed to somebody who speaks in the log, because anybody can choose the nick of a relay.
+    fn attribute(&self, message: &mut Message) {
+        let Some(nick) = message.speaker.as_ref().map(|nick| nick.to_lowercase()) else { return };
+        let Some((all, formed)) = self.relays.get(&nick) else { return };
+        let Some(line) = relayed(&message.text) else { return };
+        let is_known = !line.is_bare || formed * 10 >= all * 9;
+        if is_known && !self.spoken.contains(&line.name.to_lowercase()) {
+            let (name, words) = (line.name.to_owned(), line.words.to_owned());
+            (message.speaker, message.text) = (Some(name), words);
+        }
+    }
 }
 
 /// The state of a channel that is being read.
@@ -195,6 +259,7 @@ struct Channel {
     /// The day in the file's name, or in the last line that marks the start of a day.
     day: Option<MessageTime>,
     days: Days,
+    nicks: Nicks,
     /// The message that is being read, with the number of its line.
     open: Option<(usize, Message)>,
     /// Whether the last line was the time of a record, so that the next line is the nick.
@@ -210,7 +275,8 @@ impl Channel {
         draft.meta().title = Some(stem.clone());
         draft.meta().project = channel_of(&input.path);
         draft.meta().created_at = day.map(|day| day.at);
-        Self { draft, stem, day, days: Days::starting(day), open: None, is_at_nick: false, last_line: 0 }
+        let (days, nicks) = (Days::starting(day), Nicks::default());
+        Self { draft, stem, day, days, nicks, open: None, is_at_nick: false, last_line: 0 }
     }
 
     fn take_line(&mut self, record: &Record, sink: &mut Sink<'_>) {
@@ -223,10 +289,7 @@ impl Channel {
             Some(entry) => {
                 let time = self.time(&entry);
                 match entry.nick {
-                    Some(nick) => {
-                        let (nick, words) = relayed(nick, entry.words).unwrap_or((nick, entry.words));
-                        self.start(nick, words, time, record.number, sink);
-                    }
+                    Some(nick) => self.start(nick, entry.words, time, record.number, sink),
                     None => self.note(entry.words, time, record.number, sink),
                 }
             }
@@ -288,7 +351,19 @@ impl Channel {
         let at = message.time.map(|time| time.at.to_string()).unwrap_or_default();
         let speaker = message.speaker.clone().unwrap_or_default();
         self.draft.name_after(&message, || identity::of_parts(&[&self.stem, &at, &speaker, &message.text]));
-        self.draft.push(Message { id: number.to_string(), ..message }, sink);
+        if let Some(nick) = &message.speaker {
+            self.nicks.add(nick, &message.text);
+        }
+        self.draft.hold(Message { id: number.to_string(), ..message });
+        if self.draft.is_full() {
+            self.attribute();
+            self.draft.hand_over(sink);
+        }
+    }
+
+    /// Attributes the words of relays in the part of the log that has been read.
+    fn attribute(&mut self) {
+        self.draft.meta().messages.iter_mut().for_each(|message| self.nicks.attribute(message));
     }
 }
 
@@ -374,6 +449,13 @@ mod tests {
             ("#oven/2016/08/06.log", Some("#oven")),
             ("irc.libera.#oven.weechatlog", Some("libera.#oven")),
             ("irc.libera.#oven.2016-08-06.weechatlog", Some("libera.#oven")),
+            ("libera/#oven_20160806.log", Some("libera.#oven")),
+            ("logs/oftc/#oven_20160806.log", Some("oftc.#oven")),
+            ("oftc/2016/August/#oven_20160806.log", Some("oftc.#oven")),
+            ("oftc/#oven/2016/08/06.log", Some("oftc.#oven")),
+            ("oftc/oven.2016-08-06.log", Some("oftc.oven")),
+            ("oftc/irc.libera.#oven.weechatlog", Some("libera.#oven")),
+            ("oftc/irc-2016-10-29.log", None),
             ("##rust-2016_08_06.log", Some("##rust")),
             ("oven.2016-08-06.log", Some("oven")),
             ("irc-2016-10-29.log", None),
@@ -387,17 +469,35 @@ mod tests {
 
     #[test]
     fn what_a_relay_repeats_is_said_by_the_person_that_it_names() {
-        let text = "[10:00] <oven-relay> Ana S: I bake.\n[10:01] <sync-bot> <rui> Me too.\n[10:02] <ana> rui: hm\n\
-                    [10:03] <oven-relay> see https://x.example\n[10:04] <oven-relay> Note: closed\n";
-        let said: Vec<_> = pieces("x", text).into_iter().map(|(_, speaker, text)| (speaker, text)).collect();
-        let rows = [
-            ("Ana S", "I bake."),
-            ("rui", "Me too."),
-            ("ana", "rui: hm"),
-            ("oven-relay", "see https://x.example"),
-            ("oven-relay", "Note: closed"),
+        let rows: &[(&str, &[(&str, &str)])] = &[
+            (
+                "oven-relay> Ana S: I bake.|oven-relay> Rui: Me too.|ana> rui: hm",
+                &[("Ana S", "I bake."), ("Rui", "Me too."), ("ana", "rui: hm")],
+            ),
+            (
+                "sync-bot> <rui> Me too.|relay2> [li_lei] And I.|sync-bot> see https://x.example",
+                &[("rui", "Me too."), ("li_lei", "And I."), ("sync-bot", "see https://x.example")],
+            ),
+            // Somebody who often addresses others is no relay.
+            (
+                "x-relay> Lena: I bake.|x-relay> So do they.|x-relay> <Lena> I bake.",
+                &[("x-relay", "Lena: I bake."), ("x-relay", "So do they."), ("Lena", "I bake.")],
+            ),
+            (
+                "x-relay> Rui: I bake.|x-relay> <Rui> I bake.|rui> I do not.",
+                &[("x-relay", "Rui: I bake."), ("x-relay", "<Rui> I bake."), ("rui", "I do not.")],
+            ),
+            (
+                "bridget> lena: I bake.|bridget> <lena> I bake.|gatewayne> lena: I bake.",
+                &[("bridget", "lena: I bake."), ("bridget", "<lena> I bake."), ("gatewayne", "lena: I bake.")],
+            ),
         ];
-        assert_eq!(said, rows.map(|(speaker, text)| (speaker.to_owned(), text.to_owned())));
+        for (text, expected) in rows {
+            let lines: Vec<_> = text.split('|').map(|line| format!("[10:00] <{line}\n")).collect();
+            let said: Vec<_> = pieces("x", &lines.concat()).into_iter().map(|(_, nick, text)| (nick, text)).collect();
+            let said: Vec<_> = said.iter().map(|(nick, text)| (nick.as_str(), text.as_str())).collect();
+            assert_eq!(said, *expected, "{text}");
+        }
     }
 
     #[test]

@@ -209,7 +209,12 @@ impl Thread {
             "enabled" => self.disabled_at = None,
             _ => {}
         }
-        if self.own_id.replace(id.to_owned()).is_some() {
+        let is_later = self.own_id.replace(id.to_owned()).is_some();
+        // A thread that a program began can be resumed by a person, and the reverse.
+        if !is_later || head["source"].text().is_some() || head["originator"].text().is_some() {
+            self.turns.is_of_program = item::is_of_program(head);
+        }
+        if is_later {
             return;
         }
         let parent = item::parent_id(head);
@@ -220,7 +225,6 @@ impl Thread {
         } else {
             Origin::Person
         };
-        self.turns.is_of_program = item::is_of_program(head);
         let external_id = match parent.filter(|_| self.origin == Origin::Agent) {
             Some(parent) => format!("{parent}/{id}"),
             None => id.to_owned(),
@@ -350,7 +354,7 @@ struct Turns {
     barren: usize,
     has_events: bool,
     said_anything: bool,
-    /// Whether a program writes the prompts.
+    /// Whether a program writes the prompts, according to the last head.
     is_of_program: bool,
 }
 

@@ -99,6 +99,27 @@ fn prompts_that_a_program_sends_are_not_the_users() {
 }
 
 #[test]
+fn who_resumes_a_thread_writes_the_prompts_that_follow() {
+    let (program, person) = (json!({"originator": "codex_exec", "source": "exec"}), json!({"source": "cli"}));
+    let seen = read(&[
+        head(program.clone()),
+        typed(1, "run the tests"),
+        head(person),
+        typed(2, "use tabs"),
+        head(json!({"memory_mode": "enabled"})),
+        typed(3, "use spaces"),
+        head(program),
+        typed(4, "run them again"),
+    ]);
+    let shown = shown(&seen);
+    let (others, persons) = ("Other Prose: run", "User Prose: use");
+    assert_eq!(shown.len(), 4);
+    for (text, start) in shown.iter().zip([others, persons, persons, others]) {
+        assert!(text.starts_with(start), "{text}");
+    }
+}
+
+#[test]
 fn scaffolding_is_context_and_what_follows_the_editors_preamble_is_the_users() {
     let seen = read(&[
         head(json!({})),
