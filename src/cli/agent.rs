@@ -158,7 +158,8 @@ pub(super) fn settings_change(
     path: &Path,
     context: &Context<'_>,
 ) -> anyhow::Result<Option<Change>> {
-    let text = text_of(path)?.unwrap_or_default();
+    let found = text_of(path)?;
+    let text = found.clone().unwrap_or_default();
     // The settings are compared as JSON and not as text, so that formatting alone does not cause a rewrite.
     let before = parsed(&text, path)?;
     let after = match install {
@@ -170,11 +171,12 @@ pub(super) fn settings_change(
         return Ok(None);
     }
     let is_nothing = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
-    if install.is_none() && is_nothing(&after) && !existed_before(path)? {
+    // A link was made by the person, and may lead to a file that is shared between machines.
+    if install.is_none() && is_nothing(&after) && !path.is_symlink() && !existed_before(path)? {
         return Ok(Some(Change { path: path.to_owned(), before: Some(text), after: None }));
     }
     let after = edited(&text, |text| patched(text, &before, &after))?;
-    Ok(Some(Change { path: path.to_owned(), before: Some(text).filter(|text| !text.is_empty()), after: Some(after) }))
+    Ok(Some(Change { path: path.to_owned(), before: found, after: Some(after) }))
 }
 
 /// Returns whether the settings existed before an installation: each change of an existing file leaves a copy of it.
@@ -287,7 +289,7 @@ pub(super) fn command_changes(folder: &Path, undo: bool) -> anyhow::Result<Vec<C
         let is_ours = before.as_deref().is_some_and(|before| before == text);
         match (undo, is_ours) {
             (false, false) if before.is_none() => changes.push(Change { path, before, after: Some(text) }),
-            (true, true) => changes.push(Change { path, before, after: None }),
+            (true, true) if !path.is_symlink() => changes.push(Change { path, before, after: None }),
             (false | true, _) => {}
         }
     }

@@ -65,8 +65,9 @@ pub(crate) fn run(args: &BriefArgs, context: &Context<'_>) -> anyhow::Result<Exi
     } else if brief.text.is_empty() {
         print_nothing(&brief, &request, context.out);
     } else if context.out.is_json() {
-        // With --json, each line is one value. Line breaks in texts are escaped.
-        context.out.line(brief.text.lines().collect::<String>())?;
+        // With --json, each line is one value.
+        let value: serde_json::Value = serde_json::from_str(&brief.text).context("cannot serialise the brief")?;
+        context.out.json(&value)?;
     } else {
         context.out.line(brief.text.trim_end())?;
     }

@@ -339,7 +339,6 @@ fn write_stderr(line: impl Display) {
     write_line(anstream::stderr().lock(), text).ok();
 }
 
-/// Writes a line at once, so that on a terminal no line of the other stream, which may pass through a pipe, begins within it.
 /// Whether the reader of the output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     // The I/O error may be wrapped in context, so the whole chain is searched.
@@ -349,6 +348,7 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Writes a line at once, so that on a terminal no line of the other stream, which may pass through a pipe, begins within it.
 fn write_line(mut stream: impl Write, mut text: String) -> io::Result<()> {
     text.push('\n');
     stream.write_all(text.as_bytes())

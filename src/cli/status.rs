@@ -581,6 +581,7 @@ fn failures(health: &Health) -> String {
         // A run may fail as a whole, which leaves nothing to try again.
         let last = health
             .last_failure
+            .filter(|_| health.last_failure > health.last_success)
             .map(|at| format!(" to retry; a run failed at {}, see `afterthought runs list`", minute(at)));
         return format!("none{}{}", last.unwrap_or_default(), halted.unwrap_or_default());
     }
@@ -687,6 +688,8 @@ mod tests {
         assert_eq!(last_run(&health, now), "finished 5 min ago; a failure occurred 3 min ago");
         let failed = Health { last_failure: Some(Timestamp::UNIX_EPOCH), ..Health::default() };
         assert_eq!(failures(&failed), "none to retry; a run failed at 1970-01-01 00:00, see `afterthought runs list`");
+        let recovered = Health { last_success: Timestamp::from_second(100).ok(), ..failed };
+        assert_eq!(failures(&recovered), "none");
         let quiet = Health::default();
         assert_eq!([backlog(&quiet), failures(&quiet)], ["nothing", "none"]);
         assert_eq!(last_run(&quiet, now), "no finished run; start one with `afterthought run PATH`");

@@ -103,7 +103,8 @@ pub(crate) fn run(args: &UndoArgs, context: &Context<'_>) -> anyhow::Result<Exit
     let (undone, reopened) =
         if args.dry_run { memories.would_undo(&runs, args.redo)? } else { memories.undo(&runs, args.redo)? };
     let is_undone = |entry: &HistoryEntry| entry.run.as_ref().is_some_and(|run| runs.contains(run));
-    let forgotten = forgotten_again(&undone, args.dry_run.then_some(&is_undone), &memories)?;
+    let forgotten =
+        if out.is_json() { 0 } else { forgotten_again(&undone, args.dry_run.then_some(&is_undone), &memories)? };
     print_counts(&undone, &runs, forgotten, args.dry_run, out)?;
     if out.is_json() {
         return Ok(exit_status(&undone));
@@ -144,7 +145,7 @@ fn redo(run: &Run, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::
 fn undo_by_hand(changeset: &str, is_dry: bool, memories: &Memories, out: &Printer) -> anyhow::Result<ExitStatus> {
     let planned = memories.undo_by_hand(changeset, true)?;
     let is_own = |entry: &HistoryEntry| entry.changeset.as_deref() == Some(changeset);
-    let forgotten = forgotten_again(&planned, Some(&is_own), memories)?;
+    let forgotten = if out.is_json() { 0 } else { forgotten_again(&planned, Some(&is_own), memories)? };
     if !out.is_json() {
         // This is printed before the change, because the text of a removed memory is gone afterwards.
         print_affected(&planned, is_own, memories, out)?;
@@ -261,7 +262,8 @@ fn named(one: &LaterChanges, memories: &Memories) -> anyhow::Result<String> {
     Ok(format!("later changed {who}: {}", said.join("; ")))
 }
 
-/// Prints what was undone. `forgotten` is the number of the restored memories that are forgotten again.
+/// Prints what was undone. `forgotten` is the number of the restored memories that are forgotten again; JSON does not
+/// contain it.
 fn print_counts(
     undone: &UndoReport,
     runs: &[RunId],
@@ -348,7 +350,7 @@ fn forgotten_again(
     for id in &undone.restored {
         count += usize::from(match is_undone {
             Some(is_undone) => former_state(id, is_undone, memories)?.as_ref().is_some_and(is_forgotten),
-            None => memories.details(id.as_str())?.memory.status == Status::Forgotten,
+            None => memories.get_memory(id)?.is_some_and(|memory| memory.status == Status::Forgotten),
         });
     }
     Ok(count)

@@ -223,6 +223,25 @@ fn what_was_changed_by_hand_is_named_last_and_stays() {
 }
 
 #[test]
+fn an_erasure_before_the_last_write_of_a_run_is_not_the_last_change() {
+    let store = Store::in_memory().unwrap();
+    // A run that is resumed keeps the time at which it began.
+    let run = begin(&store, "run");
+    let erase = |days| {
+        let sql = "INSERT INTO audit (at, action, detail) VALUES (?1, 'erase', '')";
+        store.conn.execute(sql, [day(days).as_millisecond()]).unwrap();
+    };
+    erase(1);
+    assert!(matches!(store.newest_change(), Ok(LastChange::Erasure { .. })));
+    let tea = memory("Tea", "The user drinks tea.");
+    store.write(Some(&run), day(2), |w| w.insert(&clean(tea), &clean(vec![]))).unwrap();
+    let last = store.newest_change();
+    assert!(matches!(&last, Ok(LastChange::Run(last)) if last.id == run), "{last:?}");
+    erase(3);
+    assert!(matches!(store.newest_change(), Ok(LastChange::Erasure { .. })));
+}
+
+#[test]
 fn the_last_effective_run_is_the_last_that_changed_something_and_is_not_undone() {
     let store = Store::in_memory().unwrap();
     let first = begin(&store, "run");

@@ -10,15 +10,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::shell::arguments;
+use super::shell::{arguments, commands};
 use crate::text::negation;
-use crate::text::shell::{INTERPRETERS, called, parts, signature};
+use crate::text::shell::{INTERPRETERS, called, signature};
 use crate::text::tokens::{is_listed, is_stop};
 
 /// Maximum number of words in a prohibition; a longer one describes more than a command.
 const MAX_WORDS: usize = 8;
 /// Maximum number of words of a command that are compared.
 const MAX_ARGUMENTS: usize = 60;
+/// Maximum number of calls of programs in a command line that are compared.
+const MAX_CALLS: usize = 20;
 /// Maximum depth of scripts inside a command, as in `bash -c 'ssh host "…"'`.
 const MAX_DEPTH: usize = 3;
 
@@ -69,8 +71,23 @@ const COMMON_WORDS: &str = "\
     at black cat check code convert coverage cut date file find flask go head history install join just kill less link \
     look make mix more node open patch screen script sort split strip tail task test time top touch tree wait watch \
     which who yes";
+/// Programs and builtins that only prepare the commands after them.
+const PREPARING: &str = "cd export set source . pushd popd";
 /// Programs that run the program that their first argument names.
 const LAUNCHERS: &str = "bunx npx pipx uvx";
+
+/// Subjects of descriptions that show which programs the person uses, as in "the team does not use npm".
+const SUBJECTS: &str = "\
+    agent agents app codebase company developers everyone i machine monorepo organisation organization people person \
+    project projects repo repos repository team teams they user users we workspace you";
+/// Nouns after the name of a program that refer to the program itself, as in "no npm commands".
+const CALLS: &str = "call calls cli command commands tool tools";
+
+/// The words of `SAME` and their stems, without short ones, each with its set.
+static SAME_STEMS: LazyLock<Vec<(String, &str)>> = LazyLock::new(|| {
+    let words = SAME.iter().flat_map(|set| set.split(' ').map(move |word| (word, *set)));
+    words.filter(|(word, _)| word.len() > 2).map(|(word, set)| (stem(word), set)).collect()
+});
 
 /// What Chinese words for actions and targets are called in commands; longer words come first.
 const CHINESE: &[(&str, &str)] = &[
@@ -106,16 +123,28 @@ static END: LazyLock<Regex> = LazyLock::new(|| {
         r"|ohne|außer|bevor|sondern|wenn|weil|sin|excepto|salvo|sino|cuando|porque|sans|sauf)$",
     ))
 });
+/// Words after which a condition follows, so that the text before them forbids nothing in general.
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(concat!(
+        r"^(?:without|unless|until|till|while|when|whenever|if|before|after|except",
+        r"|ohne|außer|bevor|wenn|sin|excepto|salvo|cuando|sans|sauf)$",
+    ))
+});
+/// The beginning of a sentence that is a condition.
+static CONDITIONED: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"^\s*(?:if|unless|until|while|when|whenever|before|after|wenn|bevor|cuando)\b"));
 /// Words that begin another instruction after "and".
 static RESTART: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"^(?:always|never|do|don't|use|please|instead|only|open|prefer|then)$"));
 /// Phrases that forbid what follows without a negation.
 static AGAINST: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
-        r"\b(?:instead of|rather than|in place of|avoid|refrain from|stop|forbidden to|prohibited to|not allowed to|not permitted to)\s",
+        r"\b(?:instead of|rather than|in place of|avoid|refrain from|forbidden to|prohibited to|not allowed to|not permitted to)\s",
         r"|\b(?:statt|anstatt|anstelle von|vermeide|en lugar de|en vez de|evita|au lieu de|plutôt que)\s|代替|避免|禁用",
     ))
 });
+/// A request to stop an action. "Stop docker" is an order to call a program.
+static STOP: LazyLock<Regex> = LazyLock::new(|| compiled(r"\bstop\s+([a-z-]+ing)\b"));
 /// Phrases that forbid what precedes them.
 static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
@@ -128,6 +157,14 @@ static DESCRIBES: LazyLock<Regex> =
 /// The end of a text before "do not" that gives an order.
 static ORDERS: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?:^|[,;:—–(]|\b(?:we|you|i|they|agents|and|but|please|so|to))\s*do\s*$"));
+
+/// A plural subject before "don't", which describes it.
+static PLURAL: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?:^|[,;:]|\band)\s*(?:the|our|its|these|those)\s+(?:[\w-]+\s+){0,3}[\w-]+s\s*$"));
+/// Words between the subject of a description and its negation.
+static AUXILIARY: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(r"(?:\s*\b(?:do|does|did|is|was|were|are|am|has|have|had|would|could|will|also|still|just|\w+ly))*\s*$")
+});
 
 /// A simple command: a program, what it is asked to do, and its other words.
 #[derive(Debug)]
@@ -158,6 +195,18 @@ struct Prohibition {
     is_named: bool,
     /// Whether the text only states that something is not done, as in "the build does not run the tests".
     is_description: bool,
+    /// Whether a condition limits what is forbidden, as in "never commit without running the tests".
+    is_conditional: bool,
+    /// Whether the text denies that something exists whose name is that of a program and a noun, as in "no git
+    /// repository".
+    is_absence: bool,
+}
+
+impl Prohibition {
+    /// Returns the prohibition, limited by a condition if `is_conditional`.
+    fn under(self, is_conditional: bool) -> Self {
+        Self { is_conditional: self.is_conditional || is_conditional, ..self }
+    }
 }
 
 impl CommandWords {
@@ -199,8 +248,12 @@ impl CommandWords {
 
 /// Adds the calls of a command line, including those in a script that a shell runs.
 fn gather(command: &str, depth: usize, calls: &mut Vec<Call>) {
-    for part in parts(command) {
-        let Some((program, _)) = called(part) else { continue };
+    for part in commands(command) {
+        if calls.len() >= MAX_CALLS {
+            break;
+        }
+        let part = part.trim();
+        let Some((program, _)) = called(part).filter(|(program, _)| !is_listed(PREPARING, program)) else { continue };
         let words = arguments(part);
         if matches!(program, "bash" | "sh" | "zsh" | "dash") && depth < MAX_DEPTH {
             let is_script = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
@@ -265,6 +318,19 @@ impl Call {
         if !is_whole {
             return false;
         }
+        let is_own = |word: &Essential| word.0.iter().any(|word| self.programs.contains(word));
+        if prohibition.is_conditional && words.iter().filter(|word| !is_own(word)).count() < 2 {
+            return false;
+        }
+        // A missing package says nothing about its manager.
+        if prohibition.is_absence
+            && let [program, noun, ..] = &prohibition.words[..]
+            && is_own(program)
+            && !noun.0.iter().any(|word| is_listed(CALLS, word))
+            && !self.contains(noun)
+        {
+            return false;
+        }
         if words.len() == 1
             && is_program
             && !prohibition.is_named
@@ -305,8 +371,7 @@ fn has(words: &[String], word: &str) -> bool {
     }
     // The singular may be in a set: `globals`, `deleting`.
     let root = stem(word);
-    let others = SAME.iter().flat_map(|set| set.split(' ').map(move |one| (set, one)));
-    if others.into_iter().any(|(set, one)| one.len() > 2 && stem(one) == root && set.split(' ').any(is_known)) {
+    if SAME_STEMS.iter().any(|(one, set)| *one == root && set.split(' ').any(is_known)) {
         return true;
     }
     let cut = pieces(word);
@@ -322,7 +387,13 @@ fn is_same(one: &str, other: &str) -> bool {
     };
     one == other
         || is_cluster(one, other)
-        || one.len() > 2 && other.len() > 2 && is_letters(one) && is_letters(other) && stem(one) == stem(other)
+        // A stem begins like its word.
+        || one.len() > 2
+            && other.len() > 2
+            && one.as_bytes()[0] == other.as_bytes()[0]
+            && is_letters(one)
+            && is_letters(other)
+            && stem(one) == stem(other)
 }
 
 fn is_letters(word: &str) -> bool {
@@ -363,17 +434,37 @@ fn prohibitions(content: &str) -> Vec<Prohibition> {
                 continue;
             }
             let describes = denied == "not" && DESCRIBES.is_match(before) && !ORDERS.is_match(before)
-                || denied.ends_with("n't") && !matches!(denied, "don't" | "mustn't" | "shouldn't" | "can't");
-            found.extend(prohibition(&sentence[denial.start..], describes));
+                || denied.ends_with("n't") && !matches!(denied, "don't" | "mustn't" | "shouldn't" | "can't")
+                || denied == "don't" && PLURAL.is_match(before) && !is_subject(before);
+            // What the tests or a script do says nothing about which programs are wanted.
+            if describes && !is_subject(before) {
+                continue;
+            }
+            let is_none = denied == "no" || denied.starts_with("kein");
+            let one = prohibition(&sentence[denial.start..], describes, is_none);
+            found.extend(one.map(|one| one.under(CONDITIONED.is_match(before))));
         }
-        found.extend(AGAINST.find_iter(sentence).filter_map(|phrase| prohibition(&sentence[phrase.end()..], false)));
+        found.extend(
+            AGAINST.find_iter(sentence).filter_map(|phrase| prohibition(&sentence[phrase.end()..], false, false)),
+        );
+        let stops = STOP.captures_iter(sentence).filter_map(|found| found.get(1)).filter(|action| {
+            !is_listed(ENVIRONMENTS, action.as_str()) && !action.as_str().ends_with("thing") && action.start() > 0
+        });
+        found.extend(stops.filter_map(|action| prohibition(&sentence[action.start()..], false, false)));
         if let Some(phrase) = FORBIDDEN.find(sentence) {
             let scope = &sentence[..phrase.start()];
             let scope = scope.rsplit([',', ';', ':']).next().unwrap_or(scope);
-            found.extend(prohibition(scope, false));
+            let rest = sentence[phrase.end()..].split_whitespace().next().unwrap_or_default();
+            found.extend(prohibition(scope, false, false).map(|one| one.under(CONDITION.is_match(rest))));
         }
     }
     found
+}
+
+/// Returns whether the text before a negation ends with a subject whose habits show which programs are wanted.
+fn is_subject(before: &str) -> bool {
+    let subject = AUXILIARY.replace(before, "");
+    subject.split_whitespace().next_back().is_some_and(|word| is_listed(SUBJECTS, word))
 }
 
 /// Returns the text with spaces between Chinese and other letters, and with plain punctuation.
@@ -418,9 +509,11 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads what is forbidden from the text after a negation, up to the end of its clause.
-fn prohibition(clause: &str, is_description: bool) -> Option<Prohibition> {
+/// Reads what is forbidden from the text after a negation, up to the end of its clause. `is_none` if the negation denies
+/// that something exists.
+fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Prohibition> {
     let (mut words, mut is_named, mut joins, mut calls) = (Vec::<Essential>::new(), false, false, false);
+    let (mut is_conditional, mut is_absence, mut first_at) = (false, false, 0);
     let raw: Vec<&str> = clause.split_whitespace().collect();
     let ends_item = |word: &str| word.ends_with(',');
     for (at, &token) in raw.iter().enumerate() {
@@ -436,6 +529,7 @@ fn prohibition(clause: &str, is_description: bool) -> Option<Prohibition> {
             break;
         }
         if END.is_match(word) && !words.is_empty() {
+            is_conditional = CONDITION.is_match(word);
             break;
         }
         let is_dash = matches!(token, "-" | "–" | "—");
@@ -463,7 +557,14 @@ fn prohibition(clause: &str, is_description: bool) -> Option<Prohibition> {
             let new: Vec<String> = if is_choice { alternatives.collect() } else { vec![word] };
             match words.last_mut().filter(|_| std::mem::take(&mut joins)) {
                 Some(last) => last.0.extend(new),
-                None => words.push(Essential(new)),
+                None => {
+                    match words.len() {
+                        0 => first_at = at,
+                        1 => is_absence = is_none && at == first_at + 1,
+                        _ => {}
+                    }
+                    words.push(Essential(new));
+                }
             }
         }
         if token.ends_with([',', ';', ':', '.', '!', '?', ')', '—', '–']) {
@@ -474,12 +575,19 @@ fn prohibition(clause: &str, is_description: bool) -> Option<Prohibition> {
                 if words.is_empty() && ends_item(token) && at < 2 {
                     continue;
                 }
+                is_conditional = ends_item(token) && CONDITION.is_match(next);
                 break;
             }
             joins = true;
         }
     }
-    (!words.is_empty() && words.len() <= MAX_WORDS).then_some(Prohibition { words, is_named, is_description })
+    (!words.is_empty() && words.len() <= MAX_WORDS).then_some(Prohibition {
+        words,
+        is_named,
+        is_description,
+        is_conditional,
+        is_absence,
+    })
 }
 
 /// Returns a word, or for Chinese text the words that commands contain instead. Text that is not understood remains, so
@@ -537,6 +645,12 @@ mod tests {
             ("Niemals auf main pushen", "git push origin main"),
             ("不要直接推送到 main 分支", "git push origin main"),
             ("禁止在生产数据库上运行迁移", "pnpm db:migrate --env production"),
+            ("Never use npm", "yes | npm install"),
+            ("Stop using docker", "docker compose up"),
+            ("Please stop pushing to main", "git push origin main"),
+            ("Never push to main without a review", "git push origin main"),
+            ("The developers don't push to main", "git push origin main"),
+            ("Never push to main", "cat > a.sh <<'EOF'\nmake\nEOF\ngit push origin main"),
         ];
         let silent: Vec<_> = table.iter().filter(|(content, command)| !forbids(content, command)).collect();
         assert_eq!(silent, [&("", ""); 0]);
@@ -555,6 +669,15 @@ mod tests {
             ("There is no Docker on this machine", "docker compose up", true),
             ("No docker, please", "docker compose up", true),
             ("The team does not use npm", "npm test", true),
+            ("The project doesn't use docker", "docker compose up", true),
+            ("The tests do not use docker", "docker compose up", false),
+            ("The tests don't use docker", "docker compose up", false),
+            ("The deploy script does not call git", "git status", false),
+            ("There is no git repository here", "git status", false),
+            ("There is no npm package for it", "npm install zod", false),
+            ("Es gibt kein npm Paket dafür", "npm install zod", false),
+            ("No npm commands, please", "npm install zod", true),
+            ("Stop docker before the upgrade", "docker compose up", false),
             ("项目用 pnpm，不用 npm。", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm test", false),
@@ -584,6 +707,15 @@ mod tests {
             "We do not build on Fridays; releases go out on Tuesdays, not later",
             "Never force push, and do not rebase shared branches",
             "Do not install anything with Homebrew on the build machine",
+            "Never commit without running the tests",
+            "Never run git commit before the tests pass",
+            "Never merge if CI is red",
+            "If CI is red, never merge",
+            "Do not rebase, unless the branch is yours",
+            "Committing is forbidden while the build is red",
+            "Stop docker before the upgrade",
+            "The tests do not use docker",
+            "There is no git repository here",
         ];
         let commands = [
             "git status",
@@ -616,6 +748,7 @@ mod tests {
             "curl https://api.example.com/main",
             "psql -h localhost shop -c 'select 1'",
             "npx tsc --noEmit",
+            "cat > notes.md <<'EOF'\nnpm install\ngit push origin main\nEOF",
             "",
         ];
         let mut noisy = Vec::new();
@@ -624,5 +757,13 @@ mod tests {
             noisy.extend(conventions.iter().filter(|one| words.is_forbidden_by(one, true)).map(|one| (command, *one)));
         }
         assert_eq!(noisy, []);
+    }
+
+    #[test]
+    fn only_the_first_calls_of_a_command_line_are_compared() {
+        let words = CommandWords::of(&"git status\n".repeat(1_000));
+        assert_eq!(words.calls.len(), MAX_CALLS);
+        let body = "git push origin main\n".repeat(1_000);
+        assert_eq!(CommandWords::of(&format!("cat > a <<EOF\n{body}EOF")).calls.len(), 1);
     }
 }

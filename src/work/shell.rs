@@ -12,7 +12,7 @@ static SAVED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?:Path\(|writeFile(?:Sync)?\()\s*['"]([^'"\n]{1,200})['"]"#).expect("the tests compile it")
 });
 static BODY: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"<<-?\s*['"\\]?([A-Za-z_]\w*)['"]?"#).expect("the tests compile it"));
+    LazyLock::new(|| Regex::new(r#"(?:^|[^<])<<-?\s*['"\\]?([A-Za-z_]\w*)['"]?"#).expect("the tests compile it"));
 
 /// Returns the files that `command` changes, in order. If the command changes the working folder, the paths include the
 /// new folder.
@@ -126,7 +126,7 @@ pub(super) fn arguments(command: &str) -> Vec<String> {
 }
 
 /// Splits a command line at shell separators. Bodies of here-documents are left out, and quoted text is not split.
-fn commands(text: &str) -> Vec<String> {
+pub(super) fn commands(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let (mut quote, mut end_of_body): (Option<char>, Option<String>) = (None, None);
     for line in text.lines() {

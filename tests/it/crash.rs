@@ -33,6 +33,27 @@ fn kill(mut child: Child) -> bool {
     !is_late
 }
 
+/// Waits until a process handles the signals that ask it to end.
+fn wait_for_handler(child: &Child) {
+    /// The bits of SIGINT and SIGTERM in a mask of signals.
+    const BOTH: u64 = 1 << 1 | 1 << 14;
+    if !cfg!(target_os = "linux") {
+        // The handler is installed right after the database is opened.
+        std::thread::sleep(Duration::from_secs(2));
+        return;
+    }
+    let handles = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & BOTH == BOTH
+    };
+    let begun = Instant::now();
+    while !handles() {
+        assert!(begun.elapsed() < LIMIT, "no handler is installed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 fn end(child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
@@ -205,8 +226,7 @@ fn an_interrupt_before_the_end_of_the_first_file_says_what_is_kept() {
         while !world.database().exists() {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // The handler of signals is installed right after the database is opened.
-        std::thread::sleep(Duration::from_millis(500));
+        wait_for_handler(&child);
         signal(&child, name);
         let output = end(child);
         world.forget();

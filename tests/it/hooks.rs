@@ -684,7 +684,22 @@ fn settings_of_agents_are_shown_asked_about_and_given_back() {
     desk.world.good(&["agent", "install", "codex", "--yes"]);
     desk.world.good(&["agent", "uninstall", "codex", "--yes"]);
     assert_eq!(fs::read_to_string(&codex).unwrap(), "{}\n");
+    fs::write(&codex, "").unwrap();
+    desk.world.good(&["agent", "install", "codex", "--yes"]);
+    desk.world.good(&["agent", "uninstall", "codex", "--yes"]);
+    assert!(codex.exists());
     fs::remove_file(&codex).unwrap();
+    #[cfg(unix)]
+    {
+        fs::read_dir(codex.parent().unwrap()).unwrap().for_each(|one| fs::remove_file(one.unwrap().path()).unwrap());
+        let target = desk.world.path("dotfiles.json");
+        fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, &codex).unwrap();
+        desk.world.good(&["agent", "install", "codex", "--yes"]);
+        desk.world.good(&["agent", "uninstall", "codex", "--yes"]);
+        assert!(codex.is_symlink() && target.exists());
+        fs::remove_file(&codex).unwrap();
+    }
     // Invalid settings are not changed, and the error mentions them.
     for bad in ["{\"hooks\": ", "[]", "{\"hooks\": {\"Stop\": 1}}"] {
         fs::write(&path, bad).unwrap();

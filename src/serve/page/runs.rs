@@ -141,6 +141,7 @@ pub(super) fn health(memories: &Memories, visit: &Visit) -> Result<Reply, ApiErr
                 "tokens": day.spent.prompt_tokens + day.spent.completion_tokens, "cost": day.cost})
         })
         .collect();
+    let last_failure = health.last_failure.filter(|_| health.last_failure > health.last_success);
     let rows = |counts: &std::collections::BTreeMap<String, usize>| {
         let mut rows: Vec<_> = counts.iter().collect();
         rows.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -160,7 +161,7 @@ pub(super) fn health(memories: &Memories, visit: &Visit) -> Result<Reply, ApiErr
                 {"name": "status", "rows": rows(&stats.by_status)}, {"name": "kind", "rows": rows(&stats.by_type)},
                 {"name": "category", "rows": rows(&stats.by_category)},
             ],
-            "last_success": health.last_success, "last_failure": health.last_failure, "halted": health.halted,
+            "last_success": health.last_success, "last_failure": last_failure, "halted": health.halted,
             "failed": ([failed_jobs, failed_windows].concat()), "spending": spending,
             "can_write": memories.can_write(), "flaws": flaws,
         }),

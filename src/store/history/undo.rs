@@ -185,16 +185,25 @@ impl Database {
         let sql = "SELECT max(at) FROM audit WHERE action = 'erase'";
         let erased: Option<i64> = self.query_only(sql, (), |row| row.get(0))?;
         let erased = erased.and_then(|at| Timestamp::from_millisecond(at).ok());
-        let changed = before.as_ref().map(|change| match change {
-            LastChange::Run(run) => run.started_at,
-            LastChange::ByHand { at, .. } | LastChange::Erasure { at, .. } => *at,
-        });
+        let changed = match &before {
+            Some(LastChange::Run(run)) => Some(self.last_written(run)?),
+            Some(LastChange::ByHand { at, .. } | LastChange::Erasure { at, .. }) => Some(*at),
+            None => None,
+        };
         match (erased, before) {
             (Some(at), before) if changed.is_none_or(|changed| changed <= at) => {
                 Ok(LastChange::Erasure { at, before: before.map(Box::new) })
             }
             (_, before) => before.ok_or(StoreError::NothingToUndo),
         }
+    }
+
+    /// Returns when a run last wrote something.
+    fn last_written(&self, run: &Run) -> Result<Timestamp, StoreError> {
+        let sql = "SELECT max(at) FROM changesets WHERE run_id = ?1";
+        let at: Option<i64> = self.query_only(sql, [run.id.as_str()], |row| row.get(0))?;
+        // A run that recorded only tasks has no changeset.
+        Ok(at.and_then(|at| Timestamp::from_millisecond(at).ok()).or(run.finished_at).unwrap_or(run.started_at))
     }
 
     fn last_undoable(&self) -> Result<LastChange, StoreError> {
