@@ -447,8 +447,13 @@ fn prohibitions(content: &str) -> Vec<Prohibition> {
         found.extend(
             AGAINST.find_iter(sentence).filter_map(|phrase| prohibition(&sentence[phrase.end()..], false, false)),
         );
-        let stops = STOP.captures_iter(sentence).filter_map(|found| found.get(1)).filter(|action| {
-            !is_listed(ENVIRONMENTS, action.as_str()) && !action.as_str().ends_with("thing") && action.start() > 0
+        let stops = STOP.captures_iter(sentence).filter_map(|found| {
+            let (whole, action) = (found.get(0)?, found.get(1)?);
+            let before = sentence[..whole.start()].trim_end();
+            // "Do not stop using docker" requires what follows.
+            let is_denied = ["not", "n't", "never"].iter().any(|denial| before.ends_with(denial));
+            let is_name = is_listed(ENVIRONMENTS, action.as_str()) || action.as_str().ends_with("thing");
+            (!is_denied && !is_name).then_some(action)
         });
         found.extend(stops.filter_map(|action| prohibition(&sentence[action.start()..], false, false)));
         if let Some(phrase) = FORBIDDEN.find(sentence) {
@@ -678,6 +683,8 @@ mod tests {
             ("Es gibt kein npm Paket dafür", "npm install zod", false),
             ("No npm commands, please", "npm install zod", true),
             ("Stop docker before the upgrade", "docker compose up", false),
+            ("Please stop using docker", "docker compose up", true),
+            ("Do not stop using docker", "docker compose up", false),
             ("项目用 pnpm，不用 npm。", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm test", false),
