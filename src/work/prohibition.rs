@@ -189,6 +189,7 @@ struct Essential(Vec<String>);
 
 /// An action that a memory forbids.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate finding")]
 struct Prohibition {
     words: Vec<Essential>,
     /// Whether the text marks the first word as the name of a program, by quoting it or by a verb such as "use".
@@ -560,16 +561,15 @@ fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Proh
             let alternatives = word.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
             let is_choice = word.matches('/').count() == 1 && !word.starts_with(['.', '/']) && words.is_empty();
             let new: Vec<String> = if is_choice { alternatives.collect() } else { vec![word] };
-            match words.last_mut().filter(|_| std::mem::take(&mut joins)) {
-                Some(last) => last.0.extend(new),
-                None => {
-                    match words.len() {
-                        0 => first_at = at,
-                        1 => is_absence = is_none && at == first_at + 1,
-                        _ => {}
-                    }
-                    words.push(Essential(new));
+            if let Some(last) = words.last_mut().filter(|_| std::mem::take(&mut joins)) {
+                last.0.extend(new);
+            } else {
+                match words.len() {
+                    0 => first_at = at,
+                    1 => is_absence = is_none && at == first_at + 1,
+                    _ => {}
                 }
+                words.push(Essential(new));
             }
         }
         if token.ends_with([',', ';', ':', '.', '!', '?', ')', '—', '–']) {
