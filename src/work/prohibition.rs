@@ -189,6 +189,7 @@ struct Essential(Vec<String>);
 
 /// An action that a memory forbids.
 #[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a separate finding")]
 struct Prohibition {
     words: Vec<Essential>,
     /// Whether the text marks the first word as the name of a program, by quoting it or by a verb such as "use".
@@ -447,8 +448,13 @@ fn prohibitions(content: &str) -> Vec<Prohibition> {
         found.extend(
             AGAINST.find_iter(sentence).filter_map(|phrase| prohibition(&sentence[phrase.end()..], false, false)),
         );
-        let stops = STOP.captures_iter(sentence).filter_map(|found| found.get(1)).filter(|action| {
-            !is_listed(ENVIRONMENTS, action.as_str()) && !action.as_str().ends_with("thing") && action.start() > 0
+        let stops = STOP.captures_iter(sentence).filter_map(|found| {
+            let (whole, action) = (found.get(0)?, found.get(1)?);
+            let before = sentence[..whole.start()].trim_end();
+            // "Do not stop using docker" requires what follows.
+            let is_denied = ["not", "n't", "never"].iter().any(|denial| before.ends_with(denial));
+            let is_name = is_listed(ENVIRONMENTS, action.as_str()) || action.as_str().ends_with("thing");
+            (!is_denied && !is_name).then_some(action)
         });
         found.extend(stops.filter_map(|action| prohibition(&sentence[action.start()..], false, false)));
         if let Some(phrase) = FORBIDDEN.find(sentence) {
@@ -555,16 +561,15 @@ fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Proh
             let alternatives = word.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
             let is_choice = word.matches('/').count() == 1 && !word.starts_with(['.', '/']) && words.is_empty();
             let new: Vec<String> = if is_choice { alternatives.collect() } else { vec![word] };
-            match words.last_mut().filter(|_| std::mem::take(&mut joins)) {
-                Some(last) => last.0.extend(new),
-                None => {
-                    match words.len() {
-                        0 => first_at = at,
-                        1 => is_absence = is_none && at == first_at + 1,
-                        _ => {}
-                    }
-                    words.push(Essential(new));
+            if let Some(last) = words.last_mut().filter(|_| std::mem::take(&mut joins)) {
+                last.0.extend(new);
+            } else {
+                match words.len() {
+                    0 => first_at = at,
+                    1 => is_absence = is_none && at == first_at + 1,
+                    _ => {}
                 }
+                words.push(Essential(new));
             }
         }
         if token.ends_with([',', ';', ':', '.', '!', '?', ')', '—', '–']) {
@@ -678,6 +683,8 @@ mod tests {
             ("Es gibt kein npm Paket dafür", "npm install zod", false),
             ("No npm commands, please", "npm install zod", true),
             ("Stop docker before the upgrade", "docker compose up", false),
+            ("Please stop using docker", "docker compose up", true),
+            ("Do not stop using docker", "docker compose up", false),
             ("项目用 pnpm，不用 npm。", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm install zod", true),
             ("Use pnpm add, not npm install", "npm test", false),
