@@ -147,6 +147,7 @@ fn incoming<'i>(speech: &mut Speech, stored: &[Said], ids: &'i [MemoryId]) -> (V
             id: None,
             past: None,
             needs_review: false,
+            is_later: false,
         });
     }
     (all, twins)
