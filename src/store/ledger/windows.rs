@@ -368,7 +368,7 @@ impl Database {
     }
 
     /// Returns the windows of conversations that began after `time` and whose candidates are written, if any of these
-    /// candidates can only change a known memory. Their order is that of [`Store::pending_windows`].
+    /// candidates can only change a known memory. Their order is that of `pending_windows`.
     ///
     /// # Errors
     /// [`StoreError`] if the file cannot be read.
