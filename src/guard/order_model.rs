@@ -13,6 +13,7 @@ use crate::guard::spelling::{
     is_unspaced_script, shown, unbroken, undisguised, unspaced, without_digits, without_separators,
 };
 use crate::text::linear::{FeatureBuilder, Features, LinearModel, without_numbers};
+use crate::text::pattern_set::pattern;
 
 /// The score above which a sentence is an order. The test in `training` prints how many orders a higher threshold misses,
 /// and how many harmless sentences a lower one flags.
@@ -29,7 +30,6 @@ const CLAUSE_WORDS: usize = 4;
 
 /// Addresses, each of which counts as the same word. They are ASCII, so they end where text in another script begins.
 static ADDRESSES: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
-    let pattern = |pattern: &str| Regex::new(pattern).expect("the pattern is constant and a test compiles it");
     [
         (pattern(r"https?://[!-~]+"), " xurl "),
         (pattern(r"[a-z0-9_.+-]+@[a-z0-9-]+\.[a-z0-9.-]+"), " xmail "),

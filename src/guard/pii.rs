@@ -6,6 +6,7 @@ use regex::Regex;
 
 use crate::config::{GuardSettings, Treatment};
 use crate::guard::scan::Found;
+use crate::text::pattern_set::pattern;
 
 /// Beginning of the marker of dropped personal data. No memory is based on text with this marker.
 pub(crate) const DROPPED_MARKER: &str = "[redacted:dropped-";
@@ -170,10 +171,6 @@ static KINDS: [Kind; 14] = [
         holds: |_, before, _| !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.'),
     },
 ];
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the tests compile every pattern")
-}
 
 /// Rank of findings of personal data, after every row of the secrets.
 const RANK: usize = usize::MAX;

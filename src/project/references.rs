@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text::pattern_set::pattern;
+
 /// Maximum number of references in one text.
 const MAX_REFERENCES: usize = 12;
 const MAX_BYTES: usize = 200;
@@ -24,10 +26,6 @@ impl References {
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty() && self.symbols.is_empty() && self.commits.is_empty()
     }
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the tests compile it")
 }
 
 static PATH: LazyLock<Regex> = LazyLock::new(|| {

@@ -148,6 +148,11 @@ impl HintedPattern {
     }
 }
 
+/// Returns a pattern that is a constant. A test has to compile each such pattern.
+pub(crate) fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is constant and a test compiles it")
+}
+
 /// Returns `pattern` for the start of a text, ignoring case.
 pub(crate) fn at_start(pattern: &str) -> String {
     format!("(?i)^(?:{pattern})")

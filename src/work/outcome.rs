@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::clipped;
 use crate::memory::{TaskOutcome, TaskRecord};
+use crate::text::pattern_set::pattern;
 
 /// Maximum length of the quoted part of a proof, in characters.
 const MAX_QUOTED: usize = 160;
@@ -122,10 +123,6 @@ pub(super) fn outcome(record: &TaskRecord, last: Option<&Proof>, stop: Option<&S
         }
         (None, _, Some(_)) => (TaskOutcome::Done, "the assistant answered after reading".to_owned()),
     }
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the tests compile it")
 }
 
 static ACCEPTS: LazyLock<Regex> = LazyLock::new(|| {

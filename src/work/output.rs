@@ -7,16 +7,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::command::error_line;
+use crate::text::pattern_set::pattern;
 use crate::text::shell::parts;
 
 /// Maximum length of an error signature, in characters.
 const MAX_SIGNATURE: usize = 160;
 /// Number of bytes at either end of an output that are searched for the text that an agent added.
 const FRAME_BYTES: usize = 400;
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the tests compile it")
-}
 
 /// Returns the output of a command without the JSON that an agent wrapped around it: `{"output":"…","metadata":{…}}`.
 pub(super) fn unframed(output: &str) -> Cow<'_, str> {

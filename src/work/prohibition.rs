@@ -12,6 +12,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::shell::{arguments, commands};
 use crate::text::negation;
+use crate::text::pattern_set::pattern;
+use crate::text::script::is_han;
 use crate::text::shell::{INTERPRETERS, called, signature};
 use crate::text::tokens::{is_listed, is_stop};
 
@@ -112,58 +114,47 @@ const CHINESE: &[(&str, &str)] = &[
 const CHINESE_IGNORED: &str = "直接 使用 运行 执行 允许 应该 可以 任何 随意 任意 私自 分支 环境 命令 仓库 我们 不 要 能 得 准 许 可 应 该 再 往 向 \
     到 在 上 中 里 对 用 跑 把 将 给 去 的 了 是 会 禁 止 别 勿 绝 严 切 而 从";
 
-fn compiled(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the tests compile it")
-}
-
-/// Words after which a condition, a reason or the alternative follows.
-static END: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(concat!(
-        r"^(?:without|unless|until|till|while|when|whenever|if|before|after|because|since|except|but|instead|always|even|however|rather",
-        r"|ohne|außer|bevor|sondern|wenn|weil|sin|excepto|salvo|sino|cuando|porque|sans|sauf)$",
-    ))
-});
 /// Words after which a condition follows, so that the text before them forbids nothing in general.
-static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(concat!(
-        r"^(?:without|unless|until|till|while|when|whenever|if|before|after|except",
-        r"|ohne|außer|bevor|wenn|sin|excepto|salvo|cuando|sans|sauf)$",
-    ))
-});
+const CONDITIONS: &str = "\
+    without unless until till while when whenever if before after except ohne außer bevor wenn sin excepto salvo cuando sans sauf";
+/// Further words after which a reason or the alternative follows.
+const REASONS: &str = "because since but instead always even however rather sondern weil sino porque";
+/// Negations that forbid nothing.
+const OTHER_DENIALS: &str = "without none nothing neither ohne sin nada nichts sans 没 未 非 無 无";
 /// The beginning of a sentence that is a condition.
 static CONDITIONED: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^\s*(?:if|unless|until|while|when|whenever|before|after|wenn|bevor|cuando)\b"));
+    LazyLock::new(|| pattern(r"^\s*(?:if|unless|until|while|when|whenever|before|after|wenn|bevor|cuando)\b"));
 /// Words that begin another instruction after "and".
 static RESTART: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^(?:always|never|do|don't|use|please|instead|only|open|prefer|then)$"));
+    LazyLock::new(|| pattern(r"^(?:always|never|do|don't|use|please|instead|only|open|prefer|then)$"));
 /// Phrases that forbid what follows without a negation.
 static AGAINST: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(concat!(
+    pattern(concat!(
         r"\b(?:instead of|rather than|in place of|avoid|refrain from|forbidden to|prohibited to|not allowed to|not permitted to)\s",
         r"|\b(?:statt|anstatt|anstelle von|vermeide|en lugar de|en vez de|evita|au lieu de|plutôt que)\s|代替|避免|禁用",
     ))
 });
 /// A request to stop an action. "Stop docker" is an order to call a program.
-static STOP: LazyLock<Regex> = LazyLock::new(|| compiled(r"\bstop\s+([a-z-]+ing)\b"));
+static STOP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bstop\s+([a-z-]+ing)\b"));
 /// Phrases that forbid what precedes them.
 static FORBIDDEN: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
+    pattern(
         r"\b(?:(?:is|are)(?: strictly)? (?:forbidden|prohibited|banned|disallowed|off[- ]limits|not allowed|not permitted)|(?:ist|sind) verboten|está prohibido)\b",
     )
 });
 /// The end of a text before a negation that describes something instead of forbidding it.
 static DESCRIBES: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"\b(?:do|does|did|is|was|were|are|am|has|have|had|would|could|will|it's|that's)\s*$"));
+    LazyLock::new(|| pattern(r"\b(?:do|does|did|is|was|were|are|am|has|have|had|would|could|will|it's|that's)\s*$"));
 /// The end of a text before "do not" that gives an order.
 static ORDERS: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?:^|[,;:—–(]|\b(?:we|you|i|they|agents|and|but|please|so|to))\s*do\s*$"));
+    LazyLock::new(|| pattern(r"(?:^|[,;:—–(]|\b(?:we|you|i|they|agents|and|but|please|so|to))\s*do\s*$"));
 
 /// A plural subject before "don't", which describes it.
 static PLURAL: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?:^|[,;:]|\band)\s*(?:the|our|its|these|those)\s+(?:[\w-]+\s+){0,3}[\w-]+s\s*$"));
+    LazyLock::new(|| pattern(r"(?:^|[,;:]|\band)\s*(?:the|our|its|these|those)\s+(?:[\w-]+\s+){0,3}[\w-]+s\s*$"));
 /// Words between the subject of a description and its negation.
 static AUXILIARY: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?:\s*\b(?:do|does|did|is|was|were|are|am|has|have|had|would|could|will|also|still|just|\w+ly))*\s*$")
+    pattern(r"(?:\s*\b(?:do|does|did|is|was|were|are|am|has|have|had|would|could|will|also|still|just|\w+ly))*\s*$")
 });
 
 /// A simple command: a program, what it is asked to do, and its other words.
@@ -415,23 +406,7 @@ fn prohibitions(content: &str) -> Vec<Prohibition> {
     for sentence in sentences(&negation::plain(&folded)) {
         for denial in negation::denials(sentence) {
             let (before, denied) = (&sentence[..denial.start], &sentence[denial.clone()]);
-            if matches!(
-                denied,
-                "without"
-                    | "none"
-                    | "nothing"
-                    | "neither"
-                    | "ohne"
-                    | "sin"
-                    | "nada"
-                    | "nichts"
-                    | "sans"
-                    | "没"
-                    | "未"
-                    | "非"
-                    | "無"
-                    | "无"
-            ) {
+            if is_listed(OTHER_DENIALS, denied) {
                 continue;
             }
             let describes = denied == "not" && DESCRIBES.is_match(before) && !ORDERS.is_match(before)
@@ -461,7 +436,7 @@ fn prohibitions(content: &str) -> Vec<Prohibition> {
             let scope = &sentence[..phrase.start()];
             let scope = scope.rsplit([',', ';', ':']).next().unwrap_or(scope);
             let rest = sentence[phrase.end()..].split_whitespace().next().unwrap_or_default();
-            found.extend(prohibition(scope, false, false).map(|one| one.under(CONDITION.is_match(rest))));
+            found.extend(prohibition(scope, false, false).map(|one| one.under(is_listed(CONDITIONS, rest))));
         }
     }
     found
@@ -478,7 +453,7 @@ fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     let mut was_chinese = false;
     for letter in text.chars() {
-        let is_chinese = ('\u{4e00}'..='\u{9fff}').contains(&letter);
+        let is_chinese = is_han(letter);
         if is_chinese != was_chinese {
             spaced.push(' ');
         }
@@ -534,8 +509,9 @@ fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Proh
             }
             break;
         }
-        if END.is_match(word) && !words.is_empty() {
-            is_conditional = CONDITION.is_match(word);
+        let is_condition = is_listed(CONDITIONS, word);
+        if (is_condition || is_listed(REASONS, word)) && !words.is_empty() {
+            is_conditional = is_condition;
             break;
         }
         let is_dash = matches!(token, "-" | "–" | "—");
@@ -580,7 +556,7 @@ fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Proh
                 if words.is_empty() && ends_item(token) && at < 2 {
                     continue;
                 }
-                is_conditional = ends_item(token) && CONDITION.is_match(next);
+                is_conditional = ends_item(token) && is_listed(CONDITIONS, next);
                 break;
             }
             joins = true;
@@ -598,7 +574,7 @@ fn prohibition(clause: &str, is_description: bool, is_none: bool) -> Option<Proh
 /// Returns a word, or for Chinese text the words that commands contain instead. Text that is not understood remains, so
 /// that no command contains it.
 fn translated(word: &str) -> Vec<String> {
-    if !word.starts_with(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)) {
+    if !word.starts_with(is_han) {
         return vec![word.to_owned()];
     }
     let (mut words, mut rest) = (Vec::new(), word);

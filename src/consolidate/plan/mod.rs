@@ -94,8 +94,9 @@ pub fn draft(
         if is_update {
             // A memory from the same message states the change in different words; it is not the memory that changes.
             let incoming = &case.incoming;
-            known.retain(|known| !shares_message(&incoming.candidate.evidence, &known.evidence));
-            known.retain(|known| known.fresh || !incoming.is_later);
+            known.retain(|known| {
+                (known.fresh || !incoming.is_later) && !shares_message(&incoming.candidate.evidence, &known.evidence)
+            });
         }
         let suspicion = suspicion_of(&case.incoming);
         let is_shipped = case.incoming.candidate.is_shipped;

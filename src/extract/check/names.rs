@@ -71,13 +71,9 @@ impl Names {
             return None;
         }
         self.foreign_given(content).or_else(|| {
-            // German capitalises every noun. "Die" and "an" are English words, too, so a short sentence is undecided.
-            const ARTICLES: &str = "der die das dem den ein eine einen einem im am zum zur ist sind wird werden";
-            let both = format!("{content} {quote}");
-            let is_german = [content, quote, &both].iter().any(|text| detect(text, READ) == Some(Language::German))
-                || detect(content, READ).is_none()
-                    && words(content).any(|(_, word)| is_listed(ARTICLES, &fold_case(word)));
-            capitalised(content).into_iter().filter(|_| !is_german).find(|word| !self.is_known(word))
+            let foreign = capitalised(content).into_iter().find(|word| !self.is_known(word));
+            // Detecting a language takes longer than looking for a name, and most claims have no foreign one.
+            foreign.filter(|_| !is_german(content, quote))
         })
     }
 
@@ -139,6 +135,15 @@ impl Names {
         };
         hints(NICKNAMES) || hints(TOOLS) || self.words.iter().any(|said| is_form(stem, said, is_given))
     }
+}
+
+/// Whether a claim is in German, which capitalises every noun.
+fn is_german(content: &str, quote: &str) -> bool {
+    // "Die" and "an" are English words, too, so the language of a short sentence may be undecided.
+    const ARTICLES: &str = "der die das dem den ein eine einen einem im am zum zur ist sind wird werden";
+    let both = format!("{content} {quote}");
+    [content, quote, &both].iter().any(|text| detect(text, READ) == Some(Language::German))
+        || detect(content, READ).is_none() && words(content).any(|(_, word)| is_listed(ARTICLES, &fold_case(word)))
 }
 
 /// Whether `said` is a different form of the word, or the word with a typing error.

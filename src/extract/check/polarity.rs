@@ -60,11 +60,8 @@ fn is_averse(text: &str) -> bool {
     const WORDS: &str = "avoids|avoid|meidet|meide|vermeidet|frei von|erst ab|erst nach|free of|libre de|evita|避免";
     let padded = format!(" {} ", text.replace(|c: char| c.is_ascii_punctuation(), " "));
     WORDS.split('|').any(|word| {
-        if word.is_ascii() || !word.chars().any(is_wide) {
-            padded.contains(&format!(" {word} "))
-        } else {
-            padded.contains(word)
-        }
+        // Chinese has no spaces between words.
+        if word.starts_with(is_wide) { padded.contains(word) } else { padded.contains(&format!(" {word} ")) }
     })
 }
 

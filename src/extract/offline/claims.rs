@@ -6,13 +6,14 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::clause::{
-    Finding, Hit, Slot, Voice, breaks_off, claim, fill, finished, is_about_this_project, keyed, plain_value,
-    preference_key, project_key, slot_of, slug, until_pointing, value, who, words,
+    Finding, Hit, Slot, Voice, breaks_off, claim, fill, finished, keyed, plain_value, preference_key, project_key,
+    slot_of, slug, until_pointing, value, who, words,
 };
 use super::language::{Act, LanguageRules};
 use super::product;
 use super::standing::{is_announcement, is_order, points_away, standing};
 use crate::memory::{Audience, MemoryType, Structured};
+use crate::text::person::is_about_this_project;
 use crate::text::tokens::is_listed;
 
 /// Returns the claim that `hit` makes, or `None` if it is not meaningful on its own.

@@ -1,9 +1,7 @@
 //! A recognised clause: its speaker, the value it states, the key of that value, and the wording of the claim.
 
-use std::sync::LazyLock;
-
 use jiff::civil::{Date, DateTime};
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::language::{Act, LanguageRules};
 use super::product::{self, Named};
@@ -270,18 +268,4 @@ pub(super) fn breaks_off(text: &str) -> bool {
             "your", "its",
         ]
         .contains(&last)
-}
-
-/// Whether a statement is about the project in which it was made, even if it says what its speaker prefers.
-pub(super) fn is_about_this_project(text: &str) -> bool {
-    static PROJECT: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = concat!(
-            r"(?i)\b(?:this|the|our) (?:project|repo|repository|codebase|code base)\b",
-            r"|\b(?:diese[ms]?|dem|das|im|unser(?:em)?) (?:projekt|repo|repository)\b",
-            r"|\b(?:este|el|del|al|nuestro) (?:proyecto|repo|repositorio)\b",
-            r"|(?:这个|本|该|我们的?)(?:项目|仓库|代码库)|(?:项目|仓库|代码库)(?:里|中|的)",
-        );
-        Regex::new(pattern).expect("the pattern is constant and a test compiles it")
-    });
-    PROJECT.is_match(text)
 }

@@ -1,9 +1,6 @@
 //! Corrections within a conversation: jokes, "I mixed that up", and corrections that mention their topic.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::candidates::Gathered;
 use super::cues::Table;
@@ -11,6 +8,7 @@ use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::extract::Task;
 use crate::memory::Candidate;
 use crate::text::language::detect_read;
+use crate::text::person::is_about_speaker;
 use crate::text::script::is_han;
 use transcripts::Message;
 
@@ -71,18 +69,6 @@ pub(super) fn take_back(
     if gathered.candidates().iter().any(is_met) && amends() {
         gathered.take_back(is_met);
     }
-}
-
-/// Whether a text is about its speaker alone, so that it says nothing about others.
-pub(super) fn is_about_speaker(text: &str) -> bool {
-    static ONE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:I|ich|yo)\b|我"));
-    static SEVERAL: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"(?i)\b(?:we|our|us|wir|unser\w*|uns|nosotr[oa]s|nuestr[oa]s?)\b|我们|咱们|大家"));
-    ONE.is_match(text) && !SEVERAL.is_match(text)
-}
-
-fn pattern(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the patterns are constants and a test compiles them")
 }
 
 fn is_said_by(message: &Message, candidate: &Candidate) -> bool {

@@ -3,11 +3,12 @@
 //! There are no rules that convert sentences of these languages to the third person. A sentence is therefore quoted,
 //! followed by its resolved relative dates.
 
-use super::clause::{Finding, Voice, capitalised, fill, is_about_this_project};
+use super::clause::{Finding, Voice, capitalised, fill};
 use super::cues::{Kind, Table};
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::{Audience, Claim};
 use crate::text::language::{Language, detect_read};
+use crate::text::person::is_about_this_project;
 use crate::text::relative;
 use transcripts::Message;
 

@@ -19,6 +19,8 @@ use super::sentence::{fold, own_sentences, prose_sentences};
 use crate::extract::Task;
 use crate::memory::Candidate;
 use crate::text::language::detect_read;
+use crate::text::pattern_set::pattern;
+use crate::text::person::is_about_speaker;
 use crate::text::script::{count_han, is_han};
 use transcripts::Message;
 
@@ -201,10 +203,6 @@ static CALENDAR: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant")
-}
-
 /// Returns the days mentioned in `text`, in lower case.
 fn days(text: &str) -> impl Iterator<Item = String> {
     CALENDAR.find_iter(text).map(|found| found.as_str().to_lowercase())
@@ -329,7 +327,7 @@ fn ends(at: usize, message: &Message, scenes: &Scenes) -> Vec<End> {
     let end = |said: &str| End {
         start: said.as_ptr() as usize - base,
         topic: Topic::of_end(said),
-        is_own: correction::is_about_speaker(said),
+        is_own: is_about_speaker(said),
     };
     ends.map(end).collect()
 }

@@ -11,6 +11,7 @@ use super::language::{self, Act, Cue, LanguageRules};
 use super::product;
 use super::sentence::{MAX_SENTENCE_CHARS, fold};
 use crate::memory::MemoryType;
+use crate::text::pattern_set::pattern;
 use crate::text::script::count_han;
 
 /// Returns the claims in `sentence`. Most sentences contain none.
@@ -146,10 +147,6 @@ const RECORDED: f64 = 0.9;
 /// Returns the claims in `rest` or, since somebody asked to remember it, a note of its words.
 fn remembered(language: &'static LanguageRules, rest: &str, voice: &Voice<'_>, confidence: f64) -> Option<Finding> {
     clause(language, rest, voice, true).or_else(|| claims::note(language, rest, voice, confidence))
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant")
 }
 
 /// Returns `text` with "it" and "its" replaced by the name of the project that the same sentence mentions.
