@@ -5,8 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
 use crate::agents::claude_code::classify;
 use crate::agents::cline;
+use crate::message::asked;
 use crate::message::dates::{Days, written_in};
 use crate::message::speaker::{Form, Label, is_of_a_log, labels, named, timed};
 use crate::message::{identity, parts, program};
@@ -162,6 +165,7 @@ impl<'a> Page<'a> {
     /// the file.
     fn messages(&self, turns: &[&Label], dated: Option<MessageTime>, of_file: Option<MessageTime>) -> Vec<Message> {
         let before = self.preamble(turns.first().map_or(0, |label| label.line));
+        let is_opencode = before.lines().any(|line| line.starts_with("**Session ID:** ses_"));
         let mut clock = Clock::new(turns, dated, of_file);
         let mut messages = Vec::new();
         if !before.trim().is_empty() {
@@ -203,6 +207,7 @@ impl<'a> Page<'a> {
                     expands = is_exported && is_command;
                     exported(&text, is_template)
                 }
+                Some(Role::Assistant) if is_opencode => with_tools(&text, label.line),
                 Some(Role::Assistant) => split(&text),
                 Some(_) | None => vec![spoken(label, text)],
             };
@@ -431,7 +436,7 @@ fn without_rules(text: &str) -> String {
 }
 
 /// Reads `<tool-use data-tool-name="Bash"><details><summary>…</summary>…`.
-fn call(block: &str) -> [Message; 2] {
+fn call(block: &str) -> Vec<Message> {
     let name = block.split_once("data-tool-name=\"").and_then(|(_, rest)| rest.split_once('"'));
     let name = name.map_or("tool", |(name, _)| name);
     let (head, body) = block.split_once("</summary>").unwrap_or((block, ""));
@@ -441,7 +446,8 @@ fn call(block: &str) -> [Message; 2] {
     // If the summary contains only the tool's name, the target is the first text in the block.
     let first = body.lines().map(|line| line.trim().trim_matches('`')).find(|line| !line.is_empty());
     let target = if pieces.is_empty() { first.unwrap_or_default() } else { pieces };
-    [Message::call(parts::call_line(name, target)), Message::answer(body)]
+    let replies = asked::exported(name, &body);
+    [Message::call(parts::call_line(name, target)), Message::answer(body)].into_iter().chain(replies).collect()
 }
 
 /// Removes the tags of the block itself from `text`.
@@ -449,6 +455,37 @@ fn plain(text: &str) -> String {
     let tags = ["<think>", "</think>", "</tool-use>", "<details>", "</details>", "<summary>", "</summary>"];
     let behind = text.strip_prefix("<tool-use").and_then(|rest| rest.split_once('>')).map_or(text, |(_, rest)| rest);
     tags.iter().fold(behind.to_owned(), |text, tag| text.replace(tag, "")).trim().to_owned()
+}
+
+// Tool calls in sessions that opencode exported as Markdown.
+
+/// Splits an agent's `text` at lines such as `**Tool: bash**`, which the input and the output of a call may follow;
+/// `line` distinguishes the calls from those in other turns.
+fn with_tools(text: &str, line: usize) -> Vec<Message> {
+    let text = format!("\n{text}");
+    let mut pieces = text.split("\n**Tool: ");
+    let mut messages = split(pieces.next().unwrap_or_default());
+    for (place, piece) in pieces.enumerate() {
+        let piece = format!("{piece}\n\n");
+        let Some((name, mut rest)) = piece.split_once("**\n").filter(|(name, _)| !name.contains('\n')) else {
+            messages.extend(split(&format!("**Tool: {piece}")));
+            continue;
+        };
+        let mut block = |start: &str| {
+            let (inner, after) = rest.trim_start().strip_prefix(start)?.split_once("\n```\n\n")?;
+            rest = after;
+            Some(inner)
+        };
+        let input = block("**Input:**\n```json\n").unwrap_or_default();
+        let (output, error) = (block("**Output:**\n```\n"), block("**Error:**\n```\n"));
+        let id = format!("{line}/{place}");
+        let arguments: Value = serde_json::from_str(input).unwrap_or_default();
+        let call = Message::call(parts::call_line(name, input)).doing(name, &arguments);
+        let ended = output.or(error).map(|text| Message::answer(text).ending(Some(&id), Some(error.is_some())));
+        messages.push(call.called(Some(&id)));
+        messages.extend(ended.into_iter().chain(split(rest)));
+    }
+    messages
 }
 
 // Conversations in the prompt templates of models, rewritten so that each speaker has a separate line.
@@ -791,6 +828,83 @@ mod actions_tests {
             ]
         );
         assert_eq!(split("Words.").len(), 1);
+    }
+}
+
+#[cfg(test)]
+mod reply_tests {
+    use super::*;
+    use crate::testing::{lines, read};
+
+    #[test]
+    fn answers_in_an_exported_block_are_the_users() {
+        let block = |name: &str, body: &str| {
+            let text = format!(
+                "<tool-use data-tool-type=\"generic\" data-tool-name=\"{name}\"><details>\n<summary>Tool use: **{name}**</summary>\n\n{body}\n</details></tool-use>"
+            );
+            let said = split(&text).into_iter().filter(|one| one.kind == Kind::Prose);
+            said.map(|one| format!("{:?}: {}", one.role, one.text)).collect::<Vec<_>>()
+        };
+        let one = "**Which database?**\n\nOptions:\n- **PostgreSQL (Recommended)** - has everything\n- **SQLite**\n";
+        let asked = "Assistant: Which database?\n\nOptions:\n- PostgreSQL (Recommended) - has everything\n- SQLite";
+        let refused =
+            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse pnpm";
+        for (name, body, expected) in [
+            (
+                "AskUserQuestion",
+                format!("{one}\n\n**Answer:** PostgreSQL (Recommended)"),
+                vec![asked, "User: PostgreSQL"],
+            ),
+            (
+                "AskUserQuestion",
+                format!(
+                    "{one}\n\n**Answer:** MariaDB\" notes: we have it. Read the answers carefully — they may request clarification"
+                ),
+                vec![asked, "User: MariaDB\nwe have it"],
+            ),
+            (
+                "AskUserQuestion",
+                "**Which one?** _(select multiple)_\n\n**Deploy?**\n\n\n**Answer:** a, b, later".to_owned(),
+                vec!["Assistant: Which one?\n\nDeploy?", "User: a, b, later"],
+            ),
+            ("AskUserQuestion", format!("{one}\n```\nThe user responded: neither\n```"), vec![asked, "User: neither"]),
+            ("AskUserQuestion", format!("{one}\n```\nThe user did not answer the questions.\n```"), vec![]),
+            ("Write", format!("```sh\nnpm i\n```\n```\n{refused}\n```"), vec!["User: use pnpm"]),
+            ("Read", "```\n**Answer:** always push\n```".to_owned(), vec![]),
+        ] {
+            assert_eq!(block(name, &body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn calls_in_an_export_of_opencode_are_no_words_and_answers_are_the_users() {
+        let text = "# Loom\n\n**Session ID:** ses_1\n**Created:** 2/1/2026, 9:00:00 AM\n\n---\n\n## User\n\nset it up\n\n---\n\n\
+                    ## Assistant (Build · loom-2 · 85.0s)\n\nI ask.\n\n**Tool: question**\n\n**Input:**\n```json\n{\n  \"questions\": \
+                    [{\"question\": \"Which database?\", \"options\": [{\"label\": \"SQLite\"}]}]\n}\n```\n\n**Output:**\n```\nUser has \
+                    answered your questions: \"Which database?\"=\"SQLite\". You can now continue with the user's answers in \
+                    mind.\n```\n\n**Tool: bash**\n\n**Input:**\n```json\n{\"command\": \"make\"}\n```\n\n**Error:**\n```\nno rule\n```\n\n\
+                    Done with **Tool: x**.\n\n**Tool: write**\n\n---\n\n## User\n\nthanks\n";
+        let seen = read(&Plain, "x.md", text).0.remove(0);
+        let shown = lines(&seen);
+        assert_eq!(
+            shown[1..],
+            [
+                "User Prose set it up",
+                "Assistant Prose I ask.",
+                "Assistant ToolCall question",
+                "Tool ToolResult User has answered your questions: \"Which database?\"=\"SQLite\". You can now continue with the user's answers in mind.",
+                "Assistant Prose Which database?\n- SQLite",
+                "User Prose SQLite",
+                "Assistant ToolCall bash make",
+                "Tool ToolResult no rule",
+                "Assistant Prose Done with **Tool: x**.",
+                "Assistant ToolCall write",
+                "User Prose thanks",
+            ]
+        );
+        let ended: Vec<_> =
+            seen.messages.iter().filter_map(|one| one.action.as_ref()).map(|action| action.failed).collect();
+        assert_eq!(ended, [None, Some(false), None, Some(true)]);
     }
 }
 

@@ -62,7 +62,9 @@ impl Ingestor for ClaudeExport {
         draft.meta().project = first(&FOLDER);
         draft.meta().model = first(&MODEL);
         draft.meta().created_at = time.map(|time| time.at);
-        for message in blocks(&text).into_iter().flat_map(Block::messages) {
+        let mut blocks = blocks(&text);
+        blocks.iter_mut().fold(false, Block::follow);
+        for message in blocks.into_iter().flat_map(Block::messages) {
             if message.kind == Kind::Prose {
                 draft.name_after(&message, || identity::of_file(&stem, &message));
             }
@@ -83,6 +85,8 @@ enum Part {
     Thought,
     Call,
     Result,
+    /// What the user replied to the assistant through a tool.
+    Reply,
     Note,
 }
 
@@ -95,6 +99,19 @@ struct Block<'a> {
     width: usize,
     /// Whether the last line was blank.
     is_parted: bool,
+}
+
+/// The heading of the user's answers to the assistant's questions.
+const ASKED: &str = "User answered Claude's questions";
+/// The text before what the user typed when rejecting a call.
+const REJECTED: &str = "Tool use rejected with user message:";
+
+/// Reads `· Which database? → PostgreSQL`, one line or several wrapped lines for each question.
+fn replies(text: &str) -> Vec<Message> {
+    let joined = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let pairs = joined.split("· ").filter_map(|pair| pair.split_once('→'));
+    let spoken = |(asked, answer): (&str, &str)| [Message::assistant(asked.trim()), Message::user(answer.trim())];
+    pairs.flat_map(spoken).collect()
 }
 
 /// Returns the text after the mark of a prompt.
@@ -206,9 +223,23 @@ impl<'a> Block<'a> {
         None
     }
 
+    /// Recognises a result as the user's reply, if the block before it asked the user. Returns whether the next block
+    /// may be a reply.
+    fn follow(asked: bool, block: &mut Block<'_>) -> bool {
+        let first = block.lines.first().copied().unwrap_or_default();
+        if block.part == Part::Result && (asked || first.starts_with(REJECTED)) {
+            block.part = Part::Reply;
+        }
+        block.part == Part::Call && first.starts_with(ASKED)
+    }
+
     fn messages(self) -> Vec<Message> {
         let text = self.text();
         match self.part {
+            Part::Reply => match text.strip_prefix(REJECTED) {
+                Some(words) => vec![Message::user(words.trim())],
+                None => replies(&text),
+            },
             Part::Prompt => match slash_command(&text) {
                 Some((_, words)) if !described(words).is_empty() => vec![Message::user(described(words))],
                 _ => {
@@ -327,6 +358,22 @@ mod tests {
                 "Assistant ToolCall Update Todos",
                 "Tool ToolResult ☒ Bake\n   ☐ Eat",
                 "Assistant Prose Then I eat.",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_user_replied_through_a_tool_is_the_users() {
+        let text = "> set it up\n\n● User answered Claude's questions:\n  ⎿  · Which database? → PostgreSQL, we already\n     run it\n     · Deploy? → later\n\n● Update(a.rs)\n  ⎿  Tool use rejected with user message: use pnpm\n";
+        assert_eq!(
+            pieces(text)[2..],
+            [
+                "Assistant Prose Which database?",
+                "User Prose PostgreSQL, we already run it",
+                "Assistant Prose Deploy?",
+                "User Prose later",
+                "Assistant ToolCall Update a.rs",
+                "User Prose use pnpm"
             ]
         );
     }

@@ -9,6 +9,7 @@ use crate::agents::turn::{self, answer, call, user_words};
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::{file_label, without_data};
+use crate::message::{asked, question};
 use crate::{
     Assembler, Folder, Head, IngestError, Ingestor, Input, Kind, MAX_RECORD_BYTES, Message, MessageTime, Records, Role,
     Sink, folder_path,
@@ -271,8 +272,13 @@ fn is_taken_back(request: &Value) -> bool {
 fn asked(request: &Value) -> Vec<Message> {
     let words = request["message"]["text"].text().or_else(|| request["message"].text());
     let mut messages = words.map(user_words).unwrap_or_default();
-    // The program itself sends a request, for example once a command in the terminal has ended.
-    if request["isSystemInitiated"] == true {
+    // The program itself sends a request, for example once a command in the terminal has ended or the user pressed a
+    // button.
+    let of_terminal = words.and_then(|words| words.strip_prefix("[Terminal ")?.split_once(' '));
+    if request["isSystemInitiated"] == true
+        || request["confirmation"].text().is_some()
+        || of_terminal.is_some_and(|(_, text)| text.starts_with("notification:"))
+    {
         for message in &mut messages {
             (message.role, message.kind) = (Role::System, Kind::Context);
         }
@@ -423,15 +429,15 @@ fn tool(item: &Value) -> Vec<Message> {
 
 /// Returns the questions that the assistant asked in a form, and the user's answers to them.
 fn questions(item: &Value) -> Vec<Message> {
-    let asked = item["questions"].list().iter();
-    let asked: Vec<_> = asked.filter_map(|one| one["message"].text().or_else(|| one["title"].text())).collect();
-    let answers = item["data"].as_object().into_iter().flat_map(|answers| answers.values());
-    let chosen = answers.flat_map(|answer| {
-        let many = answer["selectedValues"].list().iter();
-        [answer, &answer["selectedValue"], &answer["freeformValue"]].into_iter().chain(many).filter_map(Json::text)
-    });
-    let chosen: Vec<_> = chosen.collect();
-    vec![Message::assistant(asked.join("\n")), Message::user(chosen.join("\n"))]
+    let replies = asked::conversation(
+        &question::questions("askQuestions", item),
+        &serde_json::json!({"answers": item["data"]}).to_string(),
+    );
+    if !replies.is_empty() {
+        return replies;
+    }
+    let asked = item["questions"].list().iter().filter_map(|one| one.first_text(&["message", "title"]));
+    vec![Message::assistant(asked.collect::<Vec<_>>().join("\n"))]
 }
 
 #[cfg(test)]
@@ -505,8 +511,45 @@ mod tests {
             shown(&attached),
             ["User Prose: look", "User Attachment: [image: plan.png]", "User Attachment: [file: fee.py]"]
         );
+        for text in ["[Terminal 7 notification: the command ended]", "[Terminal 7] is what I see"] {
+            let role = if text.ends_with("ended]") { "System Context" } else { "User Prose" };
+            assert_eq!(shown(&json!({"message": {"text": text}, "response": []})), [format!("{role}: {text}")]);
+        }
+        let pressed =
+            json!({"message": {"text": "@agent Continue: \"Run it?\""}, "confirmation": "Continue", "response": []});
+        assert_eq!(shown(&pressed), ["System Context: @agent Continue: \"Run it?\""]);
+    }
+
+    #[test]
+    fn answers_in_a_form_are_the_users_and_are_read_once() {
         let form = json!({"message": {"text": "go"}, "response": [{"kind": "questionCarousel", "questions": [{"message": "Which port?"}], "data": {"q:0": {"selectedValue": "Turku", "freeformValue": "the old one"}}}]});
-        assert_eq!(shown(&form), ["User Prose: go", "Assistant Prose: Which port?", "User Prose: Turku\nthe old one"]);
+        assert_eq!(shown(&form), ["User Prose: go", "Assistant Prose: Which port?", "User Prose: Turku, the old one"]);
+        let questions = json!([
+            {"id": "q:0", "type": "singleSelect", "title": "Port", "message": "Which port?", "options": [{"id": "o", "label": "Turku - the old one", "value": "Turku"}]},
+            {"id": "q:1", "type": "text", "title": "Date", "message": "When?"}]);
+        let asked =
+            json!({"questions": [{"header": "Port", "question": "Which port?", "options": [{"label": "Turku"}]}]});
+        let answers = r#"{"answers":{"Port":{"selected":["Turku"],"freeText":null,"skipped":false}}}"#;
+        let said = |data: Value| {
+            let form = json!({"message": {"text": "go"}, "response": [
+                {"kind": "questionCarousel", "questions": questions, "resolveId": "q", "isUsed": true, "data": data},
+                {"kind": "toolInvocationSerialized", "toolCallId": "q", "toolId": "vscode_askQuestions", "isComplete": true,
+                    "resultDetails": {"input": asked.to_string(), "output": [{"type": "embed", "isText": true, "value": answers}]}}],
+                "result": {"metadata": {"toolCallResults": {"q": {"content": [{"value": answers}]}}}}});
+            let mut said = shown(&form);
+            said.retain(|line| line.contains(" Prose"));
+            said.split_off(1)
+        };
+        let port = "Assistant Prose: Which port?\n- Turku - the old one";
+        assert_eq!(
+            said(json!({"q:0": {"selectedValue": "Turku", "freeformValue": "the old one"}, "q:1": "on Monday"})),
+            [port, "User Prose: Turku, the old one", "Assistant Prose: When?", "User Prose: on Monday"]
+        );
+        assert_eq!(said(json!({"q:0": {"selectedValues": ["Turku", "Oulu"]}})), [port, "User Prose: Turku, Oulu"]);
+        let absent = "The user is not available to respond and will review your work later. Work autonomously and make good decisions.";
+        for data in [json!({"q:0": {"freeformValue": absent}}), json!({"q:0": absent}), Value::Null] {
+            assert_eq!(said(data), ["Assistant Prose: Which port?\nWhen?"]);
+        }
     }
 
     #[test]

@@ -80,9 +80,9 @@ impl Session {
             messages.retain(|_| prompt != self.system);
             prompt.clone_into(&mut self.system);
         }
-        // Events of a sub-agent are interleaved with other events, and contain the id of the call that started the
-        // sub-agent.
-        if data["parentToolCallId"].text().is_some() {
+        // Events of a sub-agent are interleaved with other events, and contain the id of the sub-agent or of the call
+        // that started the sub-agent.
+        if data["parentToolCallId"].text().is_some() || event["agentId"].text().is_some() {
             turn::of_sub_agent(&mut messages);
         }
         for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {
@@ -307,6 +307,47 @@ mod tests {
         let known = (seen.external_id.as_str(), seen.project.as_deref(), seen.title.as_deref(), seen.model.as_deref());
         assert_eq!(known, ("s1", Some("/home/aino/ferry"), Some("Fares"), Some("gpt-5")));
         assert_eq!(seen.created_at, "2026-03-02T09:00:00Z".parse().ok());
+    }
+
+    #[test]
+    fn answers_to_the_agents_questions_are_the_users() {
+        let asked = |arguments: &Value, result: &str| {
+            let requests = json!([{"toolCallId": "t", "name": "ask_user", "arguments": arguments}]);
+            let seen = read(&[
+                start(),
+                event("e1", "assistant.message", json!({"content": "", "toolRequests": requests})),
+                event(
+                    "e2",
+                    "tool.execution_start",
+                    json!({"toolCallId": "t", "toolName": "ask_user", "arguments": arguments}),
+                ),
+                event(
+                    "e3",
+                    "tool.execution_complete",
+                    json!({"toolCallId": "t", "success": true, "result": {"content": result}}),
+                ),
+            ]);
+            shown(&seen).split_off(2)
+        };
+        let choices = json!({"question": "Deploy now?", "choices": ["Yes", "No"], "allow_freeform": true});
+        let form = json!({"message": "Where to?", "requestedSchema": {"properties": {"region": {"type": "string"}}}});
+        let question = "Assistant Prose: Deploy now?\n- Yes\n- No";
+        assert_eq!(asked(&choices, "User responded: after lunch"), [question, "User Prose: after lunch"]);
+        assert_eq!(
+            asked(&form, "User responded: region=eu, port=8080"),
+            ["Assistant Prose: Where to?", "User Prose: region=eu, port=8080"]
+        );
+        let absent = "User responded: The user is not available to respond and will review your work later.";
+        for result in [absent, "The request was cancelled."] {
+            assert_eq!(asked(&choices, result), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn in_a_sub_agents_events_no_person_speaks() {
+        let mut prompt = event("e1", "user.message", json!({"content": "find it"}));
+        prompt["agentId"] = "a6".into();
+        assert_eq!(shown(&read(&[start(), prompt])), ["Other Prose: find it"]);
     }
 
     #[test]

@@ -160,4 +160,24 @@ mod tests {
         assert_eq!(lines(&read(&CopilotReplay, "x.json", &one).0[0]), ["User Prose use tabs"]);
         assert!(sniffs(&CopilotReplay, &one) && !sniffs(&CopilotReplay, "{\"prompts\": [\"a\"]}"));
     }
+
+    #[test]
+    fn answers_to_the_agents_questions_are_the_users() {
+        let args =
+            json!({"questions": [{"header": "Port", "question": "Which port?", "options": [{"label": "Turku"}]}]});
+        let said = |selected: &[&str], typed: Value| {
+            let answers = json!({"answers": {"Port": {"selected": selected, "freeText": typed, "skipped": false}}});
+            let tool = json!({"id": "t", "kind": "toolCall", "tool": "vscode_askQuestions", "args": args.to_string(),
+                "response": [answers.to_string()]});
+            let prompt = json!({"prompt": "go", "hasSeen": false, "logs": [tool]}).to_string();
+            lines(&read(&CopilotReplay, "x.json", &prompt).0[0]).split_off(3)
+        };
+        assert_eq!(
+            said(&["Turku"], "the old one".into()),
+            ["Assistant Prose Which port?\n- Turku", "User Prose Turku, the old one"]
+        );
+        let absent = "The user is not available to respond and will review your work later.";
+        assert_eq!(said(&[], absent.into()), Vec::<String>::new());
+        assert_eq!(said(&[], Value::Null), Vec::<String>::new());
+    }
 }

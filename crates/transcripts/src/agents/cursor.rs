@@ -529,6 +529,34 @@ mod tests {
     }
 
     #[test]
+    fn answers_to_the_agents_questions_are_the_users() {
+        let params = json!({"title": "Setup", "questions": [
+            {"id": "db", "prompt": "Which database?", "options": [{"id": "a", "label": "SQLite"}], "allowMultiple": false},
+            {"id": "when", "prompt": "Deploy when?", "options": [{"id": "a", "label": "Now"}]}]});
+        let said = |answers: Value, status: &str| {
+            let result = json!({"answers": answers}).to_string();
+            let tool = json!({"name": "ask_question", "toolCallId": "t", "status": "completed", "params": params.to_string(),
+                "result": result, "additionalData": {"status": status}});
+            let bubble = json!({"bubbleId": "b1", "type": 2, "text": "", "toolFormerData": tool});
+            let (seen, _) = Sample::of(&[("composerData:c1", json!({"conversation": [bubble]}))]).read();
+            shown(&seen[0].messages).split_off(2)
+        };
+        let answers = json!([
+            {"questionId": "db", "selectedOptionIds": ["a"], "freeformText": ""},
+            {"questionId": "when", "selectedOptionIds": ["__freeform_other__"], "freeformText": "on Monday"}]);
+        assert_eq!(
+            said(answers, "submitted"),
+            [
+                "Assistant Prose: Which database?\n- SQLite",
+                "User Prose: SQLite",
+                "Assistant Prose: Deploy when?\n- Now",
+                "User Prose: on Monday",
+            ]
+        );
+        assert_eq!(said(json!([]), "cancelled"), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_sub_agents_conversation_has_no_person_in_it() {
         let spawned =
             json!({"subagentInfo": {"parentComposerId": "c0"}, "conversation": [{"type": 1, "text": "look"}]});

@@ -12,6 +12,7 @@ use crate::agents::turn;
 use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 
+use crate::message::asked;
 use crate::message::assemble::{Prompt, Prompts};
 use crate::message::identity;
 use crate::message::parts::{call_on, gemini_call, gemini_parts};
@@ -312,7 +313,7 @@ fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
         Some("user") => user(record),
         Some("gemini") => gemini(record),
         // Notes from the program to the user: notices, failures, and the output of commands.
-        _ => gemini_parts(&record["content"]).into_iter().map(|(_, text)| Message::context(text)).collect(),
+        _ => gemini_parts(&record["content"]).into_iter().map(|part| Message::context(part.text)).collect(),
     };
     let time = time_of(record);
     for message in &mut messages {
@@ -326,14 +327,11 @@ fn messages(record: &Value, is_agents: bool) -> Vec<Message> {
 
 /// Returns the messages in a turn of a saved chat.
 pub(in crate::agents) fn turn_messages(turn: &Value) -> Vec<Message> {
-    let spoken = |(kind, text): (Kind, String)| match (turn["role"].as_str(), kind) {
-        (Some("user"), kind) => of_user(kind, text),
-        (_, Kind::ToolResult) => Message::new(Role::Tool, kind, text),
-        (Some("model"), Kind::Prose) if text.trim() == OPENING_ANSWER => {
-            Message::new(Role::Assistant, Kind::Context, text)
-        }
-        (Some("model"), kind) => Message::new(Role::Assistant, kind, text),
-        _ => Message::context(text),
+    let spoken = |part: Message| match (turn["role"].as_str(), part.kind) {
+        (Some("user"), _) => of_user(part),
+        (Some("model"), Kind::Prose) if part.text.trim() == OPENING_ANSWER => Message { kind: Kind::Context, ..part },
+        (Some("model"), _) | (_, Kind::ToolResult) => part,
+        _ => Message::context(part.text),
     };
     gemini_parts(&turn["parts"]).into_iter().map(spoken).collect()
 }
@@ -347,27 +345,27 @@ fn user(record: &Value) -> Vec<Message> {
     let full = gemini_parts(&record["content"]);
     let shown = gemini_parts(&record["displayContent"]);
     // Older recordings have no copy of the text that was shown on the screen.
-    if shown.iter().all(|(_, text)| text.trim().is_empty()) {
-        return full.into_iter().map(|(kind, text)| of_user(kind, text)).collect();
+    if shown.iter().all(|part| part.text.trim().is_empty()) {
+        return full.into_iter().map(of_user).collect();
     }
     // Text that was sent but not shown on the screen was added by the program.
-    let is_new = |(_, text): &(Kind, String)| !shown.iter().any(|(_, seen)| seen.trim() == text.trim());
-    let added = full
-        .into_iter()
-        .filter(is_new)
-        .map(|(kind, text)| of_user(if kind == Kind::Prose { Kind::Context } else { kind }, text));
-    shown.iter().cloned().map(|(kind, text)| of_user(kind, text)).chain(added).collect()
+    let is_new = |part: &Message| !shown.iter().any(|seen| seen.text.trim() == part.text.trim());
+    let added = full.into_iter().filter(is_new).map(|part| {
+        let kind = if part.kind == Kind::Prose { Kind::Context } else { part.kind };
+        of_user(Message { kind, ..part })
+    });
+    shown.iter().cloned().map(of_user).chain(added).collect()
 }
 
 /// Returns a part of the user's turn as a message.
-fn of_user(kind: Kind, text: String) -> Message {
-    let role = match kind {
-        Kind::Prose => return typed(&text),
+fn of_user(part: Message) -> Message {
+    let role = match part.kind {
+        Kind::Prose => return typed(&part.text),
         Kind::ToolResult => Role::Tool,
         Kind::Context => Role::System,
         _ => Role::User,
     };
-    Message::new(role, kind, text)
+    Message { role, ..part }
 }
 
 fn gemini(record: &Value) -> Vec<Message> {
@@ -376,19 +374,18 @@ fn gemini(record: &Value) -> Vec<Message> {
         let text = [&thought["subject"], &thought["description"]].map(|text| text.as_str().unwrap_or_default());
         Message { time: time_of(thought), ..Message::reasoning(text.join("\n")) }
     });
-    let words = gemini_parts(&record["content"]).into_iter().map(|(kind, text)| match kind {
-        Kind::ToolResult => Message::new(Role::Tool, kind, text),
-        kind => Message::new(Role::Assistant, kind, text),
-    });
+    let words = gemini_parts(&record["content"]);
     let calls = list("toolCalls").iter().flat_map(|call| {
         let id = call["id"].text();
         let failed = call["status"].text().map(|status| status != "success");
-        let answers =
-            gemini_parts(&call["result"]).into_iter().map(move |(_, text)| Message::answer(text).ending(id, failed));
+        let is_plan = call["name"] == "exit_plan_mode";
+        let answers = gemini_parts(&call["result"]).into_iter().flat_map(move |Message { text, .. }| {
+            // A rejected plan counts as a successful call.
+            let typed = asked::feedback(&text).filter(|_| is_plan).map(Message::user);
+            [Message::answer(text).ending(id, failed)].into_iter().chain(typed)
+        });
         let time = time_of(call);
-        std::iter::once(Message::call(gemini_call(call)).doing(call["name"].string(), &call["args"]).called(id))
-            .chain(answers)
-            .map(move |message| Message { time, ..message })
+        std::iter::once(gemini_call(call)).chain(answers).map(move |message| Message { time, ..message })
     });
     thoughts.chain(words).chain(calls).collect()
 }
@@ -529,6 +526,24 @@ mod tests {
     }
 
     #[test]
+    fn answers_and_feedback_are_the_users() {
+        let call = |name: &str, args: &Value, output: &str| json!({"id": name, "name": name, "args": args, "status": "success", "result": [{"functionResponse": {"response": {"output": output}}}]});
+        let mut answer = line("a", "gemini", "");
+        answer["toolCalls"] = json!([
+            call("ask_user", &json!({"questions": [{"question": "Deploy?"}]}), r#"{"answers":{"0":"on Monday"}}"#),
+            call(
+                "exit_plan_mode",
+                &json!({}),
+                "Plan rejected. User feedback: split it\n\nThe plan is stored at: /p.md"
+            ),
+            call("read_file", &json!({"path": "a"}), "Plan rejected. User feedback: obey"),
+        ]);
+        let (seen, _) = read_as("session.jsonl", &joined(&[answer]));
+        let said: Vec<_> = seen[0].messages.iter().filter(|one| one.kind == Kind::Prose).map(show).collect();
+        assert_eq!(said, ["Assistant Prose: Deploy?", "User Prose: on Monday", "User Prose: split it"]);
+    }
+
+    #[test]
     fn thoughts_calls_and_answers_keep_their_order_and_times() {
         let mut answer = line("a", "gemini", "Reading.");
         answer["thoughts"] = json!([{"subject": "Plan", "description": "read it"}]);
@@ -641,6 +656,18 @@ mod tests {
         let skipped: Vec<_> = sink.skipped.iter().map(|skipped| skipped.record).collect();
         let ids: Vec<_> = seen.iter().map(|one| (one.external_id.as_str(), one.messages.len())).collect();
         assert_eq!((ids, skipped), (vec![("prompts/other", 2), ("prompts/third", 1)], vec![3, 1]));
+    }
+
+    #[test]
+    fn answers_in_a_saved_chat_are_the_users() {
+        let saved = json!({"history": [
+            {"role": "user", "parts": [{"text": "set it up"}]},
+            {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "ask_user", "args": {"questions": [{"question": "Deploy?", "header": "Deploy", "type": "text"}]}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "ask_user", "response": {"output": "{\"answers\":{\"0\":\"on Monday\"}}"}}}]},
+        ]});
+        let (seen, _) = read_as("checkpoint-tabs.json", &saved.to_string());
+        let said: Vec<_> = seen[0].messages.iter().filter(|one| one.kind == Kind::Prose).map(show).collect();
+        assert_eq!(said, ["User Prose: set it up", "Assistant Prose: Deploy?", "User Prose: on Monday"]);
     }
 
     #[test]

@@ -195,14 +195,18 @@ fn read_messages(database: &Database, mut session: Session, sink: &mut Sink<'_>)
 ///
 /// `metadata` states who saw the message: after a compaction, the agent sees a summary that the user does not see.
 fn messages_of(role: &str, content: &Value, metadata: &Value, is_compacted: bool) -> Vec<Message> {
-    let mut messages: Vec<_> = content.items().iter().flat_map(|block| block_messages(role, block)).collect();
-    if metadata["userVisible"] == false {
-        for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
-            message.role = Role::System;
-            message.kind = if is_compacted { Kind::Summary } else { Kind::Context };
+    let read = |block| {
+        let mut messages = block_messages(role, block);
+        // The user's entries in a form are not shown again, so they count as invisible.
+        if metadata["userVisible"] == false && block["type"] != "actionRequired" {
+            for message in messages.iter_mut().filter(|message| message.kind == Kind::Prose) {
+                message.role = Role::System;
+                message.kind = if is_compacted { Kind::Summary } else { Kind::Context };
+            }
         }
-    }
-    messages
+        messages
+    };
+    content.items().iter().flat_map(read).collect()
 }
 
 /// Returns whether `value` is a list of blocks in goose's format.
@@ -260,7 +264,7 @@ fn response(result: &Value) -> Option<String> {
 /// Returns the form that an extension shows to the user, and the user's entries.
 fn action(data: &Value) -> Option<Message> {
     match data["actionType"].as_str()? {
-        "elicitation" => data["message"].text().map(answer),
+        "elicitation" => data["message"].text().map(Message::assistant),
         "elicitationResponse" => {
             let fields = data.get("userData").or_else(|| data.get("user_data"))?.as_object()?;
             let lines: Vec<_> = fields
@@ -269,7 +273,8 @@ fn action(data: &Value) -> Option<Message> {
                     let shown = match value {
                         Value::String(text) => text.clone(),
                         Value::Number(_) | Value::Bool(_) => value.to_string(),
-                        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+                        Value::Array(several) => several.iter().filter_map(Json::text).collect::<Vec<_>>().join(", "),
+                        Value::Null | Value::Object(_) => return None,
                     };
                     Some(format!("{name}: {shown}"))
                 })
@@ -357,6 +362,35 @@ mod tests {
         assert_eq!(shown(&messages_of("assistant", &words, &unseen, true)), ["System Summary: they talked about tabs"]);
         let seen = json!({"userVisible": true, "agentVisible": false});
         assert_eq!(shown(&messages_of("user", &words, &seen, true)), ["User Prose: they talked about tabs"]);
+    }
+
+    #[test]
+    fn what_the_user_enters_in_a_form_is_the_users() {
+        let form = json!([{"type": "actionRequired", "data": {"actionType": "elicitation", "id": "e1", "message": "Which database?", "requested_schema": {}}}]);
+        assert_eq!(shown(&messages_of("assistant", &form, &Value::Null, false)), ["Assistant Prose: Which database?"]);
+        let entered = |data: Value| {
+            let blocks = json!([{"type": "actionRequired", "data": {"actionType": "elicitationResponse", "id": "e1", "user_data": data}}]);
+            let unseen = json!({"userVisible": false, "agentVisible": true});
+            shown(&messages_of("user", &blocks, &unseen, false))
+        };
+        assert_eq!(
+            entered(json!({"db": "SQLite", "extras": ["logs", "cron"]})),
+            ["User Prose: db: SQLite\nextras: logs, cron"]
+        );
+        let head = json!({"working_dir": "/w", "description": "Kiln", "message_count": 1});
+        let record = |role: &str, data: Value| json!({"role": role, "created": 1_756_000_000, "content": [{"type": "actionRequired", "data": data}]});
+        let text = format!(
+            "{head}\n{}\n{}",
+            record("assistant", json!({"actionType": "elicitation", "id": "e1", "message": "Which database?"})),
+            record(
+                "user",
+                json!({"actionType": "elicitationResponse", "id": "e1", "user_data": {}, "action": "cancel"})
+            )
+        );
+        assert_eq!(
+            shown(&read_all("20250824_014640.jsonl", &text).0[0].messages),
+            ["Assistant Prose: Which database?"]
+        );
     }
 
     #[test]

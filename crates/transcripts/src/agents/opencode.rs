@@ -478,6 +478,16 @@ mod tests {
     }
 
     #[test]
+    fn answers_to_the_agents_questions_are_the_users() {
+        let input = json!({"questions": [{"question": "Which size?", "options": [{"label": "256"}]}]});
+        let output = "User has answered your questions: \"Which size?\"=\"512\". You can now continue with the user's answers in mind.";
+        let state = json!({"status": "completed", "input": input, "output": output});
+        let asked = json!({"id": "p", "type": "tool", "tool": "question", "callID": "c", "state": state});
+        let seen = exported(&export(&json!({}), &[entry("msg_1", "assistant", &[asked])]));
+        assert_eq!(shown(&seen)[2..], ["Assistant Prose: Which size?\n- 256", "User Prose: 512"]);
+    }
+
+    #[test]
     fn what_was_taken_back_is_gone() {
         let entries = [
             entry("msg_1", "user", &[words("prt_1", "a"), words("prt_2", "b")]),

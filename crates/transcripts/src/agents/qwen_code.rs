@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::agents::gemini_cli;
+use crate::agents::{gemini_cli, turn};
 use crate::json::Json;
 use crate::message::identity;
 use crate::message::parts::call_on;
@@ -115,7 +115,16 @@ fn messages(line: &Value) -> Vec<Message> {
                 human.for_each(|message| (message.role, message.kind) = (Role::System, Kind::Context));
             }
         }
+        "tool_result" => {
+            let failed = line["toolCallResult"]["status"].text().map(|status| status != "success");
+            for action in messages.iter_mut().filter_map(|message| message.action.as_mut()) {
+                action.failed = failed.or(action.failed);
+            }
+        }
         _ => {}
+    }
+    if line["isSidechain"] == true {
+        turn::of_sub_agent(&mut messages);
     }
     messages
 }
@@ -173,6 +182,67 @@ mod tests {
             ]
         );
         assert_eq!(read(&lines).project.as_deref(), Some("/home/wei/teahouse"));
+    }
+
+    #[test]
+    fn answers_to_the_agents_questions_are_the_users() {
+        let args = json!({"questions": [{"question": "Which database?", "header": "Database", "options": [{"label": "SQLite", "description": "one file"}]}]});
+        let asked = |output: &str| {
+            let call = json!([{"functionCall": {"id": "c1", "name": "ask_user_question", "args": args}}]);
+            let response = json!([{"functionResponse": {"id": "c1", "name": "ask_user_question", "response": {"output": output}}}]);
+            let mut result = line("t", Some("a"), "tool_result", response);
+            result["toolCallResult"] = json!({"callId": "c1", "status": "success"});
+            pieces(&[line("a", None, "assistant", call), result]).split_off(2)
+        };
+        assert_eq!(
+            asked("User has provided the following answers:\n\n**Database**: DuckDB\nfor now"),
+            ["Assistant Prose: Which database?\n- SQLite: one file", "User Prose: DuckDB\nfor now"]
+        );
+        assert_eq!(asked("User declined to answer the questions."), Vec::<String>::new());
+    }
+
+    #[test]
+    fn calls_have_their_effect_and_results_how_they_ended() {
+        let call = |name: &str, args: Value| json!([{"functionCall": {"id": "c1", "name": name, "args": args}}]);
+        let result = |response: Value, status: &str| {
+            let mut result =
+                line("t", Some("a"), "tool_result", json!([{"functionResponse": {"id": "c1", "response": response}}]));
+            result["toolCallResult"] = json!({"callId": "c1", "status": status});
+            result
+        };
+        let shell = call("run_shell_command", json!({"command": "make"}));
+        for (parts, result, failed) in [
+            (shell.clone(), result(json!({"output": "done"}), "success"), Some(false)),
+            (shell.clone(), result(json!({"error": "Exit Code: 2"}), "error"), Some(true)),
+            (
+                shell,
+                line(
+                    "t",
+                    Some("a"),
+                    "tool_result",
+                    json!([{"functionResponse": {"id": "c1", "response": {"error": "none"}}}]),
+                ),
+                Some(true),
+            ),
+            (
+                call("write_file", json!({"file_path": "a.py"})),
+                result(json!({"output": "no"}), "cancelled"),
+                Some(true),
+            ),
+        ] {
+            let seen = read(&[line("a", None, "assistant", parts), result]);
+            let actions: Vec<_> = seen.messages.iter().map(|one| one.action.clone().unwrap()).collect();
+            assert!(actions[0].command.as_deref() == Some("make") || actions[0].files[0].path == "a.py");
+            assert_eq!((actions[0].call.as_deref(), &actions[1].call), (Some("c1"), &actions[0].call));
+            assert_eq!(actions[1].failed, failed);
+        }
+    }
+
+    #[test]
+    fn in_a_sub_agents_records_no_person_speaks() {
+        let mut prompt = line("u", None, "user", json!([{"text": "look"}]));
+        prompt["isSidechain"] = true.into();
+        assert_eq!(pieces(&[prompt]), ["Other Prose: look"]);
     }
 
     #[test]

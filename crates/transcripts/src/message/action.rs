@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json::Json;
+use crate::message::question::{Question, questions};
 
 /// Maximum length of a stored command, in bytes.
 const MAX_COMMAND_BYTES: usize = 2 << 10;
@@ -40,6 +41,13 @@ pub struct Action {
     /// needs it only to leave out names that are parts of a secret.
     #[serde(skip)]
     pub change: String,
+    /// The questions that the call asked the user. They are not serialised: only the assembler needs them, to read the
+    /// answers from the call's result.
+    #[serde(skip)]
+    pub questions: Vec<Question>,
+    /// Whether the call gave a task to another agent, whose report is the call's result.
+    #[serde(skip)]
+    pub delegates: bool,
     /// Whether the call failed, if the log states it.
     pub failed: Option<bool>,
     /// The exit status of the command, if the log contains it.
@@ -86,9 +94,17 @@ const CHANGES: &[&str] = &[
     "new_source", "code_edit", "diff", "newText", "replacement",
 ];
 
-/// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command nor specifies
-/// a file.
+/// Names of tools that give a task to another agent.
+const DELEGATING: &[&str] = &["agent", "task", "runSubagent"];
+
+/// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command, nor specifies
+/// a file, nor asks the user or another agent.
 pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
+    let questions = questions(tool, arguments);
+    let delegates = DELEGATING.iter().any(|name| name.eq_ignore_ascii_case(tool));
+    if delegates || !questions.is_empty() {
+        return Some(Action { questions, delegates, ..Action::default() });
+    }
     let parsed;
     let arguments = match arguments.as_str().map(serde_json::from_str::<Value>) {
         Some(Ok(value)) if value.is_object() => {

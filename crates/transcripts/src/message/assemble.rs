@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use crate::message::action::Action;
+use crate::message::asked;
 use crate::message::identity;
 use crate::message::parts::on_one_line;
 use crate::{
@@ -25,6 +27,8 @@ pub(crate) struct Assembler {
     count: usize,
     ids: HashMap<String, usize>,
     clock: Clock,
+    /// Calls that asked the user or another agent and have not ended.
+    waiting: Vec<Action>,
 }
 
 impl Assembler {
@@ -105,12 +109,43 @@ impl Assembler {
         self.extend(messages.into_iter().map(|message| Message { id: id.to_owned(), time, ..message }), sink);
     }
 
-    /// Adds the next message without passing a part to a sink. Returns whether the message was retained; empty messages
-    /// are dropped.
+    /// Adds the next message without passing a part to a sink. Returns how many messages were retained: none if the
+    /// message is empty, and more than one if it is the result of a tool through which the user replied.
     ///
     /// For formats in which a later record can undo an earlier record: the caller checks [`Assembler::is_full`] and
     /// then calls [`Assembler::hand_over`].
-    pub(crate) fn hold(&mut self, mut message: Message) -> bool {
+    pub(crate) fn hold(&mut self, mut message: Message) -> usize {
+        let call = self.call_of(&message);
+        let has_failed = message.action.as_ref().is_some_and(|action| action.failed == Some(true));
+        let is_result = message.kind == Kind::ToolResult;
+        let typed = asked::feedback(&message.text).filter(|_| is_result && has_failed).map(Message::user);
+        let answered = call.iter().flat_map(|call| asked::conversation(&call.questions, &message.text));
+        let replies: Vec<_> = typed.into_iter().chain(answered).collect();
+        if call.is_some_and(|call| call.delegates) && !has_failed {
+            (message.role, message.kind) = (Role::Other, Kind::Prose);
+        }
+        let (id, time) = (message.id.clone(), message.time);
+        let replies = replies.into_iter().map(|reply| Message { id: id.clone(), time, ..reply });
+        std::iter::once(message).chain(replies).filter_map(|one| self.hold_one(one).then_some(())).count()
+    }
+
+    /// Returns the call that asked the user or another agent and that ended with this result. A call that begins such a
+    /// wait is recorded.
+    fn call_of(&mut self, message: &Message) -> Option<Action> {
+        let action = message.action.as_deref()?;
+        match message.kind {
+            Kind::ToolCall if action.delegates || !action.questions.is_empty() => self.waiting.push(action.clone()),
+            Kind::ToolResult => {
+                // Without an id, any later result could be the report of another agent.
+                let is_it = |call: &Action| call.call == action.call && (call.call.is_some() || !call.delegates);
+                return self.waiting.iter().rposition(is_it).map(|place| self.waiting.remove(place));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn hold_one(&mut self, mut message: Message) -> bool {
         let limit = match message.kind {
             Kind::ToolCall | Kind::ToolResult | Kind::Context | Kind::Reasoning => MAX_TOOL_BYTES,
             Kind::Prose | Kind::Summary | Kind::Attachment => MAX_PROSE_BYTES,

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::Kind;
 use crate::json::Json;
+use crate::{Kind, Message, Role};
 
 /// Maximum length of the target of a call, in characters.
 const TARGET_CHARS: usize = 100;
@@ -106,50 +106,51 @@ pub(crate) fn without_data(text: &str) -> String {
 /// The line between a prompt and the files that the prompt refers to with `@`.
 const FILES_FOLLOW: &str = "--- Content from referenced files ---";
 
-/// Returns the content of each part, in order, with adjacent texts of one kind joined; `content` is one part, a string,
-/// or an array of either.
-pub(crate) fn gemini_parts(content: &Value) -> Vec<(Kind, String)> {
-    let mut pieces = Vec::new();
-    match content {
-        Value::Array(gemini_parts) => gemini_parts.iter().for_each(|part| pieces.extend(gemini_part(part))),
-        one => pieces.extend(gemini_part(one)),
-    }
-    let files = pieces.iter().position(|(_, text)| text.trim_start().starts_with(FILES_FOLLOW));
+/// Returns the content of each part as the model's, in order, with adjacent texts of one kind joined; `content` is one
+/// part, a string, or an array of either.
+pub(crate) fn gemini_parts(content: &Value) -> Vec<Message> {
+    let mut pieces: Vec<Message> = content.items().iter().filter_map(gemini_part).collect();
+    let files = pieces.iter().position(|piece| piece.text.trim_start().starts_with(FILES_FOLLOW));
     if let Some(files) = files {
-        pieces[files..].iter_mut().filter(|(kind, _)| *kind == Kind::Prose).for_each(|(kind, _)| *kind = Kind::Context);
+        pieces[files..].iter_mut().filter(|piece| piece.kind == Kind::Prose).for_each(|piece| {
+            piece.kind = Kind::Context;
+        });
     }
     joined(pieces)
 }
 
-fn gemini_part(part: &Value) -> Option<(Kind, String)> {
+fn gemini_part(part: &Value) -> Option<Message> {
     let text = part.as_str().or_else(|| part["text"].as_str());
     if let Some(text) = text {
         let kind = if part["thought"] == true { Kind::Reasoning } else { Kind::Prose };
-        return Some((kind, without_data(text)));
+        return Some(Message::new(Role::Assistant, kind, without_data(text)));
     }
+    let attached = |label| Some(Message::new(Role::Assistant, Kind::Attachment, label));
     let field = |names: [&str; 2]| names.into_iter().map(|name| &part[name]).find(|value| value.is_object());
     if let Some(data) = field(["inlineData", "inline_data"]) {
-        return Some((Kind::Attachment, media_label(data["mimeType"].as_str().or(data["mime_type"].as_str()))));
+        return attached(media_label(data["mimeType"].as_str().or(data["mime_type"].as_str())));
     }
     if let Some(file) = field(["fileData", "file_data"]) {
-        let name = file["displayName"].as_str().or(file["fileUri"].as_str());
-        return Some((Kind::Attachment, file_label("file", name)));
+        return attached(file_label("file", file["displayName"].as_str().or(file["fileUri"].as_str())));
     }
     if let Some(call) = field(["functionCall", "function_call"]) {
-        return Some((Kind::ToolCall, gemini_call(call)));
+        return Some(gemini_call(call));
     }
     if let Some(code) = field(["executableCode", "executable_code"]) {
-        return Some((Kind::ToolCall, call_line("code", code["code"].string())));
+        return Some(Message::call(call_line("code", code["code"].string())));
     }
-    let answer = field(["functionResponse", "function_response"])
-        .map(|answer| gemini_answer(&answer["response"]))
-        .or_else(|| Some(gemini_text(&field(["codeExecutionResult", "code_execution_result"])?["output"])))?;
-    Some((Kind::ToolResult, answer))
+    if let Some(answer) = field(["functionResponse", "function_response"]) {
+        let failed = answer["response"]["error"].text().map(|_| true);
+        return Some(Message::answer(gemini_answer(&answer["response"])).ending(answer["id"].text(), failed));
+    }
+    let result = field(["codeExecutionResult", "code_execution_result"])?;
+    Some(Message::answer(gemini_text(&result["output"])))
 }
 
-/// Returns a call as one line: the tool's name and its main target.
-pub(crate) fn gemini_call(call: &Value) -> String {
-    call_line(call["name"].as_str().unwrap_or("tool"), &call["args"].to_string())
+/// Returns a call with its arguments.
+pub(crate) fn gemini_call(call: &Value) -> Message {
+    let (name, arguments) = (call["name"].as_str().unwrap_or("tool"), &call["args"]);
+    Message::call(call_line(name, &arguments.to_string())).doing(name, arguments).called(call["id"].text())
 }
 
 fn gemini_answer(response: &Value) -> String {
@@ -167,14 +168,16 @@ fn media_label(kind: Option<&str>) -> String {
 }
 
 /// Joins adjacent texts of one kind, because a long answer is split into many parts.
-fn joined(pieces: Vec<(Kind, String)>) -> Vec<(Kind, String)> {
-    let mut joined: Vec<(Kind, String)> = Vec::new();
-    for (kind, text) in pieces {
+fn joined(pieces: Vec<Message>) -> Vec<Message> {
+    let mut joined: Vec<Message> = Vec::new();
+    for piece in pieces {
         match joined.last_mut() {
-            Some((last, before)) if *last == kind && matches!(kind, Kind::Prose | Kind::Context | Kind::Reasoning) => {
-                before.push_str(&text);
+            Some(last)
+                if last.kind == piece.kind && matches!(piece.kind, Kind::Prose | Kind::Context | Kind::Reasoning) =>
+            {
+                last.text.push_str(&piece.text);
             }
-            _ => joined.push((kind, text)),
+            _ => joined.push(piece),
         }
     }
     joined

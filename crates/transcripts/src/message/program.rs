@@ -13,7 +13,8 @@ const WHOLE: &[&str] = &[
     "Stop hook feedback:",
     "[Request interrupted by user",
     "Base directory for this skill:",
-    // Codex, for `/init`.
+    // Codex, for a plan that the assistant wrote and the user approved, and for `/init`.
+    "PLEASE IMPLEMENT THIS PLAN:\n",
     "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\n",
     // aider.
     "Find the \"AI\" comments below",

@@ -222,13 +222,10 @@ impl Line {
     }
 }
 
-/// Returns a tool result, and the user's comment if the user refused the call.
+/// Returns a tool result.
 fn tool_answer(block: &Value) -> Vec<Message> {
-    let answer = output(&block["content"]);
-    // Only a refused call contains text from the user, and a refusal counts as an error.
-    let refusal = if block["is_error"] == true { refusal_words(&answer) } else { None };
-    let ended = Message::answer(answer).ending(block["tool_use_id"].text(), block["is_error"].as_bool());
-    std::iter::once(ended).chain(refusal.map(Message::user)).collect()
+    let answer = Message::answer(output(&block["content"]));
+    vec![answer.ending(block["tool_use_id"].text(), block["is_error"].as_bool())]
 }
 
 /// Returns the text of a block, or a placeholder if it is an image.
@@ -244,8 +241,6 @@ fn prose(block: &Value, role: Role, kind: Kind) -> Vec<Message> {
 const NOTES: &[&str] =
     &["Caveat: The messages below", "[Request interrupted by user", "<local-command-", "<task-notification>"];
 const CONTINUATION: &str = "This session is being continued from a previous conversation";
-const REFUSAL: &str = "The user doesn't want to";
-const REFUSAL_WORDS: &str = "the user said:";
 
 /// Classifies text in the user's turn and returns the part that belongs to the conversation.
 ///
@@ -293,12 +288,6 @@ pub(super) fn is_typed(text: &str) -> bool {
     !NOTES.iter().any(|note| text.starts_with(note)) && !is_only_injected(text) && !is_bare_command(text)
 }
 
-/// Returns the user's comment on a refused tool call, which the log contains only in the tool result.
-pub(super) fn refusal_words(answer: &str) -> Option<String> {
-    let (_, words) = answer.trim().strip_prefix(REFUSAL)?.split_once(REFUSAL_WORDS)?;
-    Some(words.trim().to_owned())
-}
-
 fn is_bare_command(text: &str) -> bool {
     slash_command(text).is_some_and(|(_, argument)| argument.is_empty())
 }
@@ -341,13 +330,5 @@ mod words_tests {
             let kept = if kept.is_empty() { text } else { kept };
             assert_eq!(classify(text), Message::new(role, kind, kept));
         }
-    }
-
-    #[test]
-    fn words_said_on_refusing_a_call_are_found() {
-        let answer =
-            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse pnpm";
-        assert_eq!(refusal_words(answer).as_deref(), Some("use pnpm"));
-        assert_eq!(refusal_words("then the user said: hi"), None);
     }
 }

@@ -409,10 +409,9 @@ impl Session {
             if let Some(action) = &mut message.action {
                 action.folder = line.cwd.owned();
             }
-            if self.draft.hold(message) {
-                self.places.push(place);
-                held = true;
-            }
+            let count = self.draft.hold(message);
+            self.places.extend(std::iter::repeat_n(place, count));
+            held |= count > 0;
         }
         // A line without text retains its position in the tree, but a later line with the same id may contain text.
         let id = uuid.map(hash);

@@ -145,6 +145,26 @@ fn what_the_user_said_on_refusing_a_call_is_the_users() {
 }
 
 #[test]
+fn answers_to_the_agents_questions_are_the_users() {
+    let input = json!({"questions": [{"question": "Which database?", "options": [{"label": "PostgreSQL"}]}]});
+    let call = json!([{"type": "tool_use", "id": "t", "name": "AskUserQuestion", "input": input}]);
+    let text = "User has answered your questions: \"Which database?\"=\"SQLite\". You can now continue with the user's answers in mind.";
+    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": text}]);
+    let transcript = read(&[line("assistant", "a", "", 0, call), line("user", "u", "a", 1, result)]);
+    assert_eq!(shown(&transcript)[2..], ["Assistant Prose: Which database?\n- PostgreSQL", "User Prose: SQLite"]);
+    assert_eq!(transcript.messages[3].id, "u~3");
+    assert_eq!(transcript.messages[3].time, transcript.messages[1].time);
+}
+
+#[test]
+fn the_report_of_another_agent_is_what_it_said() {
+    let call = json!([{"type": "tool_use", "id": "t", "name": "Task", "input": {"prompt": "Find the cause."}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": "The cause is the cookie."}]);
+    let transcript = read(&[line("assistant", "a", "", 0, call), line("user", "u", "a", 1, result)]);
+    assert_eq!(shown(&transcript)[1], "Other Prose: The cause is the cookie.");
+}
+
+#[test]
 fn a_repeated_uuid_is_read_once_but_an_empty_line_does_not_count() {
     let transcript =
         read(&[line("user", "u1", "", 0, json!([])), user("u1", "", 1, "first"), user("u1", "", 2, "second")]);

@@ -106,7 +106,7 @@ fn spoken(item: &Value) -> Vec<Message> {
 pub(super) fn user_words(text: &str) -> Vec<Message> {
     // Editors put the open files and the selection before the request, in the same text.
     if let Some((preamble, words)) = text.split_once(EDITOR_PREAMBLE_END) {
-        return vec![Message::context(preamble), Message::user(words)];
+        return [Message::context(preamble)].into_iter().chain(program::turn(words)).collect();
     }
     if text.trim_start().starts_with(BOOT_FILE) || is_only_injected(text) {
         return vec![Message::context(text)];

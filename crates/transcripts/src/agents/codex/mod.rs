@@ -377,9 +377,9 @@ impl Turns {
         if is_others {
             message.role = Role::Other;
         }
-        if self.draft.hold(message) {
-            self.held.push(new);
-        }
+        // Replies through a tool count like the tool's result: they begin no turn and are shown only as a result.
+        let count = self.draft.hold(message);
+        self.held.extend(std::iter::repeat_n(new, count));
     }
 
     /// Returns whether `new` is the other copy of a buffered message.

@@ -85,6 +85,34 @@ fn text_in_the_users_turn_that_the_screen_never_showed_is_injected() {
 }
 
 #[test]
+fn answers_to_the_agents_questions_are_the_users() {
+    let arguments =
+        json!({"questions": [{"id": "db", "question": "Which database?", "options": [{"label": "SQLite"}]}]});
+    let call = json!({"type": "function_call", "name": "request_user_input", "call_id": "c", "arguments": arguments.to_string()});
+    let output = json!({"answers": {"db": {"answers": ["SQLite", "user_note: for now"]}}}).to_string();
+    let result = json!({"type": "function_call_output", "call_id": "c", "output": output});
+    let seen = read(&[
+        head(json!({})),
+        typed(1, "set it up"),
+        line("response_item", 2, call),
+        line("response_item", 3, result),
+    ]);
+    assert_eq!(shown(&seen)[3..], ["Assistant Prose: Which database?\n- SQLite", "User Prose: SQLite, for now"]);
+}
+
+#[test]
+fn an_approved_plan_is_not_the_users() {
+    let plan = "PLEASE IMPLEMENT THIS PLAN:\n# Loom\n\nAlways use tabs.";
+    let beside = format!("# Context from my IDE setup:\n\n## My request for Codex:\n{plan}");
+    for text in [plan, &beside] {
+        let seen = read(&[head(json!({})), spoken(1, "user", text), typed(1, text)]);
+        assert!(!seen.messages.iter().any(crate::Message::is_human), "{:?}", shown(&seen));
+    }
+    let clicked = read(&[head(json!({})), typed(1, "Implement the plan.")]);
+    assert_eq!(shown(&clicked), ["User Prose: Implement the plan."]);
+}
+
+#[test]
 fn prompts_that_a_program_sends_are_not_the_users() {
     for (extra, role) in [
         (json!({"originator": "codex_exec", "source": "exec"}), "Other"),
