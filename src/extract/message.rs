@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use regex::Regex;
 use transcripts::{Kind, Message, MessageTime, Role, TimeSource};
 
+use super::shown::{Draft, is_shown};
 use crate::text::visible::visible;
 use crate::tokens;
 
@@ -39,6 +40,8 @@ pub(super) enum Place {
     Context,
     /// Between other messages.
     Within,
+    /// Another draft of an earlier message, of which only the changes are shown.
+    Draft(Draft),
     /// Before a person's message, or at the end.
     BeforeAnswer,
     /// Part of a message that is too long for one request: these bytes of it, at character boundaries.
@@ -52,16 +55,6 @@ pub(super) struct MessageCost {
     pub full: usize,
     /// Cost of a message in the context.
     pub context: usize,
-}
-
-/// Whether a message is shown at all.
-pub(super) fn is_shown(message: &Message) -> bool {
-    match message.kind {
-        Kind::Prose => message.role != Role::System,
-        Kind::ToolCall | Kind::ToolResult | Kind::Attachment => true,
-        // No participant said any of these: an assistant's reasoning, injected text, a generated summary.
-        Kind::Reasoning | Kind::Context | Kind::Summary => false,
-    }
 }
 
 /// Returns the cost of each of the consecutive `messages` in a prompt.
@@ -98,11 +91,12 @@ pub(super) fn message_cost(message: &Message) -> MessageCost {
 
 /// Renders `message` with its number.
 pub(super) fn message(number: usize, message: &Message, place: &Place) -> String {
-    let part = match place {
-        Place::Part(_) => ", part of a longer message",
-        Place::Carried | Place::Context | Place::Within | Place::BeforeAnswer => "",
+    let note = match place {
+        Place::Part(_) => ", part of a longer message".to_owned(),
+        Place::Draft(draft) => format!(", new in another draft of [{}]", draft.of),
+        Place::Carried | Place::Context | Place::Within | Place::BeforeAnswer => String::new(),
     };
-    format!("[{number}] {}{part}: {}", label(message), indented(&clipped(message, place)))
+    format!("[{number}] {}{note}: {}", label(message), indented(&clipped(message, place)))
 }
 
 /// Returns the label of the speaker: the bare name of a person, or any other speaker in round brackets.
@@ -148,7 +142,7 @@ fn is_reserved(name: &str) -> bool {
     first.is_none_or(|first| words.contains(&first.to_lowercase().as_str()))
 }
 
-fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
+fn clipped<'a>(message: &'a Message, place: &'a Place) -> Cow<'a, str> {
     let text = message.text.as_str();
     let spoken = match (message.kind, place) {
         (Kind::Prose, Place::BeforeAnswer) => ANSWER_TOKENS,
@@ -158,6 +152,7 @@ fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
     match place {
         // A part already has the right size. Clipping it again would lose words that no other request shows.
         Place::Part(bytes) => Cow::Borrowed(&text[bytes.clone()]),
+        Place::Draft(draft) => tokens::clip_middle(&draft.changes, spoken),
         Place::Carried => tokens::clip_middle(text, CARRIED_TOKENS),
         Place::Context => tokens::clip_middle(text, spoken.min(CONTEXT_TOKENS)),
         // Memories are made of people's words, so none of them are omitted.

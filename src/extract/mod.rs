@@ -9,6 +9,7 @@ pub(crate) mod prompt;
 mod reply;
 pub mod offline;
 pub(crate) mod schema;
+mod shown;
 pub mod window;
 mod withheld;
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use transcripts::{Kind, Message, Role};
 
-use super::message::{CARRIED_TOKENS, STAMP_TOKENS, is_shown, message_cost, message_costs};
+use super::message::{CARRIED_TOKENS, STAMP_TOKENS, message_cost, message_costs};
+use super::shown::is_shown;
 use super::{Span, Task};
 use crate::tokens;
 

@@ -13,6 +13,7 @@ pub(crate) mod markup;
 pub(crate) mod negation;
 pub(crate) mod normalise;
 pub(crate) mod number;
+pub(crate) mod output;
 pub(crate) mod pattern_set;
 pub(crate) mod person;
 pub(crate) mod recent;

@@ -133,6 +133,14 @@ pub(crate) fn signature(command: &str) -> Option<String> {
     Some(name.join(" ").chars().take(80).collect())
 }
 
+/// Returns whether the command only reads, so that running it cannot have fixed anything.
+pub(crate) fn only_looks(command: &str) -> bool {
+    let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
+    let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
+    let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
+    parts(command).iter().all(looks)
+}
+
 /// Returns the command's calls of programs, scripts and tasks that are not in general use, each with the name by which
 /// people refer to it, such as `gaugectl`, `deploy.sh` or `make release`.
 pub(crate) fn calls(command: &str) -> Vec<(String, &str)> {
@@ -179,6 +187,16 @@ fn own_program(part: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_that_only_read_are_recognised() {
+        for command in ["ls -la", "git status && git diff", "cat a | head", "cd x", "cargo --version"] {
+            assert!(only_looks(command), "{command}");
+        }
+        for command in ["npm ci", "ls && npm ci", "git checkout main"] {
+            assert!(!only_looks(command), "{command}");
+        }
+    }
 
     #[test]
     fn a_command_is_known_by_what_it_does() {

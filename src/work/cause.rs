@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use regex::Regex;
 use serde::Serialize;
 
-use super::command::{is_general, is_misuse, is_transient, likeness, only_looks, said_words};
+use super::command::{is_general, is_misuse, is_transient, likeness, said_words};
 use super::output::{runs_checks, runs_tests};
 use crate::guard::steers;
 use crate::memory::{Remedy, Task, TaskError};
-use crate::text::shell::{parts, signature};
+use crate::text::shell::{only_looks, parts, signature};
 
 /// Minimum similarity of two commands at which a spelling that once helped one of them is proposed for the other.
 const MIN_LIKENESS: f64 = 0.34;

@@ -1,11 +1,9 @@
-//! Shell commands that only read, and the line of a command's output that explains its failure. The functions perform no
+//! Commands as they are stored, and the line of a command's output that explains its failure. The functions perform no
 //! I/O.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
-
-use crate::text::shell::{parts, signature};
 
 /// Maximum length of a command that is stored, in bytes; longer commands are scripts.
 const MAX_BYTES: usize = 300;
@@ -15,14 +13,6 @@ pub(crate) fn tidied(command: &str) -> Option<String> {
     let text = command.split_whitespace().collect::<Vec<_>>().join(" ");
     // A here-document is a script, which does not fit on one line.
     (!text.is_empty() && text.len() <= MAX_BYTES && !command.contains("<<")).then_some(text)
-}
-
-/// Returns whether the command only reads, so that running it cannot have fixed anything.
-pub(crate) fn only_looks(command: &str) -> bool {
-    let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
-    let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
-    let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
-    parts(command).iter().all(looks)
 }
 
 /// Maximum length of a line that is stored, in characters.
@@ -78,17 +68,6 @@ pub(crate) fn error_line(printed: &str) -> Option<String> {
         .or_else(|| lines().next_back())?;
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_CHARACTERS).collect())
-}
-
-static LAST: LazyLock<Regex> = LazyLock::new(|| {
-    let line = r"^(?:error|fatal|Error|ERROR)(?:\[\w+\])?: |^(?:[A-Za-z_][\w.]*)?[A-Z]\w*(?:Error|Exception)(?::.*)?$|command not found$";
-    Regex::new(line).expect("the tests compile it")
-});
-
-/// Returns whether the last line of a command's output is an error, for use when the exit status is unknown.
-pub(crate) fn looks_failed(printed: &str) -> bool {
-    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.is_some_and(|line| LAST.is_match(line))
 }
 
 /// Returns whether an agent or a runner of scripts added the line to the tool's output.
@@ -151,16 +130,6 @@ pub(crate) fn likeness(a: &str, b: &str) -> f64 {
 mod tests {
 
     use super::*;
-
-    #[test]
-    fn what_only_looks_is_told() {
-        for command in ["ls -la", "git status && git diff", "cat a | head", "cd x", "cargo --version"] {
-            assert!(only_looks(command), "{command}");
-        }
-        for command in ["npm ci", "ls && npm ci", "git checkout main"] {
-            assert!(!only_looks(command), "{command}");
-        }
-    }
 
     #[test]
     fn what_is_too_long_to_be_told_is_not_kept() {

@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::cause::{Case, KnownRemedy, remedies};
 use super::command::is_specific_line;
 use super::fixes::{RecordedRemedy, recorded};
-use super::output::{error_signature, failure_line, unframed};
+use super::output::{error_signature, failure_line};
 use crate::store::{Database, FactKind, NamespaceSubtree, StoreError};
+use crate::text::output::unframed;
 
 /// Maximum number of tasks that are examined for one error, newest first.
 const MAX_TASKS: usize = 100;

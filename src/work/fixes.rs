@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use transcripts::{MessageTime, hex};
 
 use super::Session;
-use super::command::{is_misuse, likeness, only_looks};
+use super::command::{is_misuse, likeness};
 use crate::consolidate::{ApplyError, IncomingClaim, settle_by_rules};
 use crate::memory::{
     Audience, Candidate, Claim, Episode, Evidence, ExtractionMethod, Memory, MemoryId, MemoryType, Namespace, Outcome,
@@ -16,7 +16,7 @@ use crate::memory::{
 };
 use crate::search;
 use crate::store::{AdviceOutcome, Database, FailedCommand, Filter, NamespaceSubtree, Order, Step, Store, StoreError};
-use crate::text::shell::signature;
+use crate::text::shell::{only_looks, signature};
 
 /// Category of remedies.
 const CATEGORY: &str = "solution";

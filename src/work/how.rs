@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::command::only_looks;
 use crate::memory::{Task, TaskCommand};
 use crate::search::search_tasks;
 use crate::store::{Database, FactKind, Filter, NamespaceSubtree, StoreError};
 use crate::text::code::code_words;
-use crate::text::shell::signature;
+use crate::text::shell::{only_looks, signature};
 
 /// Maximum number of signatures that are examined for one topic, and maximum number of tasks for each signature, newest
 /// first.

@@ -9,17 +9,18 @@ use std::collections::{HashMap, VecDeque};
 use transcripts::{Action, FileAccess, Kind, Message, Role, Transcript};
 
 use super::clipped;
-use super::command::{is_misuse, likeness, only_looks, tidied};
+use super::command::{is_misuse, likeness, tidied};
 use super::outcome::{Proof, StopReason, is_document, is_no_answer, outcome, stops_with_error, verdict};
 use super::output::{
-    check_result, commits, error_signature, exit_status, failure_line, pull_requests, raised, runs_checks, runs_tests,
-    test_result, text_about_errors, unframed,
+    check_result, commits, error_signature, failure_line, pull_requests, raised, runs_checks, runs_tests, test_result,
+    text_about_errors,
 };
 use super::shell::changed_files;
 use crate::memory::{Citation, Remedy, TaskCommand, TaskError, TaskFile, TaskOutcome, TaskRecord, TestRun};
 use crate::store::{further_words, word_number};
 use crate::text::code::code_words;
-use crate::text::shell::{parts, signature};
+use crate::text::output::{exit_status, unframed};
+use crate::text::shell::{only_looks, parts, signature};
 use crate::text::tokens::words;
 
 /// Maximum length of a goal and of a report, in characters.

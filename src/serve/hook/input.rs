@@ -12,7 +12,7 @@ use serde_json::{Deserializer, Value, json};
 use crate::guard::{INJECTION_TAG, clean_id};
 use crate::memory::string_enum;
 use crate::text::markup::harmless_line;
-use crate::work::command::looks_failed;
+use crate::text::output::looks_failed;
 
 string_enum!(
     /// An agent whose hooks are supported, spelled like the format of its logs.
