@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use regex::Regex;
 use transcripts::{Kind, Message, MessageTime, Role, TimeSource};
 
-use super::shown::{Draft, is_shown};
+use super::shown::is_shown;
 use crate::text::visible::visible;
 use crate::tokens;
 
@@ -40,8 +40,6 @@ pub(super) enum Place {
     Context,
     /// Between other messages.
     Within,
-    /// Another draft of an earlier message, of which only the changes are shown.
-    Draft(Draft),
     /// Before a person's message, or at the end.
     BeforeAnswer,
     /// Part of a message that is too long for one request: these bytes of it, at character boundaries.
@@ -91,12 +89,11 @@ pub(super) fn message_cost(message: &Message) -> MessageCost {
 
 /// Renders `message` with its number.
 pub(super) fn message(number: usize, message: &Message, place: &Place) -> String {
-    let note = match place {
-        Place::Part(_) => ", part of a longer message".to_owned(),
-        Place::Draft(draft) => format!(", new in another draft of [{}]", draft.of),
-        Place::Carried | Place::Context | Place::Within | Place::BeforeAnswer => String::new(),
+    let part = match place {
+        Place::Part(_) => ", part of a longer message",
+        Place::Carried | Place::Context | Place::Within | Place::BeforeAnswer => "",
     };
-    format!("[{number}] {}{note}: {}", label(message), indented(&clipped(message, place)))
+    format!("[{number}] {}{part}: {}", label(message), indented(&clipped(message, place)))
 }
 
 /// Returns the label of the speaker: the bare name of a person, or any other speaker in round brackets.
@@ -117,6 +114,7 @@ pub(super) fn label(message: &Message) -> String {
 fn role(message: &Message) -> &'static str {
     match (message.kind, message.role) {
         (Kind::ToolCall, _) => "tool call",
+        (Kind::ToolResult, Role::Other) => "agent",
         (Kind::ToolResult, _) => "tool result",
         (Kind::Attachment, _) => "attachment",
         (_, Role::User) => "user",
@@ -142,17 +140,17 @@ fn is_reserved(name: &str) -> bool {
     first.is_none_or(|first| words.contains(&first.to_lowercase().as_str()))
 }
 
-fn clipped<'a>(message: &'a Message, place: &'a Place) -> Cow<'a, str> {
+fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
     let text = message.text.as_str();
-    let spoken = match (message.kind, place) {
-        (Kind::Prose, Place::BeforeAnswer) => ANSWER_TOKENS,
-        (Kind::Prose, _) => ASSISTANT_TOKENS,
-        _ => TOOL_TOKENS,
+    let is_said = message.kind == Kind::Prose || message.kind == Kind::ToolResult && message.role == Role::Other;
+    let spoken = match (is_said, place) {
+        (true, Place::BeforeAnswer) => ANSWER_TOKENS,
+        (true, _) => ASSISTANT_TOKENS,
+        (false, _) => TOOL_TOKENS,
     };
     match place {
         // A part already has the right size. Clipping it again would lose words that no other request shows.
         Place::Part(bytes) => Cow::Borrowed(&text[bytes.clone()]),
-        Place::Draft(draft) => tokens::clip_middle(&draft.changes, spoken),
         Place::Carried => tokens::clip_middle(text, CARRIED_TOKENS),
         Place::Context => tokens::clip_middle(text, spoken.min(CONTEXT_TOKENS)),
         // Memories are made of people's words, so none of them are omitted.

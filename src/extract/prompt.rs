@@ -7,7 +7,7 @@ use transcripts::{Kind, Message};
 
 use super::Task;
 use super::message::{Clock, Place, label, message, one_line, without_tags};
-use super::shown::{DraftList, is_shown};
+use super::shown::{is_shown, shown};
 use super::window::{Sight, View, carried};
 use crate::memory::Memory;
 use crate::prompts;
@@ -130,11 +130,7 @@ pub(super) struct Session {
 pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sight, project: Option<&str>) -> Session {
     let (all, span) = (&task.transcript.messages, sight.span);
     let before = carried(all, span).into_iter().chain(span.context_start..span.start);
-    let mut drafts = DraftList::default();
-    let indexes: Vec<usize> = before
-        .chain(span.start..span.end)
-        .filter(|&index| is_shown(&all[index]) && !drafts.is_repeated_call(&all[index]))
-        .collect();
+    let indexes = shown(all, before.chain(span.start..span.end));
     let (mut context, mut messages) = (Vec::new(), Vec::new());
     // The context and the part to extract from use separate clocks. The latter begins with its own stamp, so that its
     // dates do not depend on the context.
@@ -145,10 +141,7 @@ pub(super) fn session(number: usize, first: usize, task: &Task<'_>, sight: &Sigh
             _ if index < span.context_start => Place::Carried,
             _ if !is_new => Place::Context,
             Some(bytes) => Place::Part(bytes.clone()),
-            None => match drafts.draft(number, &all[index]) {
-                Some(draft) => Place::Draft(draft),
-                None => place_within(&all[index..]),
-            },
+            None => place_within(&all[index..]),
         };
         let (lines, clock) = if is_new { (&mut messages, &mut clock) } else { (&mut context, &mut context_clock) };
         lines.extend(clock.line(&all[index]));

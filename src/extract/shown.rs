@@ -1,8 +1,5 @@
 //! The messages of a window that a request shows. A memory is made of what people said, so a request omits what only
-//! fills a log: successful results, calls that only read, signs without words, and drafts that repeat each other.
-
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+//! fills a log: successful results, calls that only read, and signs without words.
 
 use transcripts::{FileAccess, Kind, Message, Role};
 
@@ -10,7 +7,8 @@ use crate::text::output::has_failed;
 use crate::text::shell::only_looks;
 
 /// Signs that answer a question without a word.
-const ANSWERS: &[char] = &['👍', '👎', '👌', '🆗', '✅', '☑', '✔', '❌', '✖', '🙅', '🙆', '💯', '?', '？'];
+const ANSWERS: &[char] =
+    &['👍', '👎', '👌', '🆗', '✅', '☑', '✔', '✓', '○', '⭕', '❌', '✖', '✗', '×', '🙅', '🙆', '💯', '?', '？'];
 
 /// Returns whether a message is shown at all. The answer depends only on the message itself, because a transcript that
 /// grows must retain its windows.
@@ -22,7 +20,8 @@ pub(super) fn is_shown(message: &Message) -> bool {
         Kind::Prose => message.role != Role::System,
         Kind::ToolCall => message.role == Role::User || does_something(message),
         // The result of a successful call repeats what the call states, or contains files that nobody in the
-        // conversation wrote.
+        // conversation wrote. The report of another agent is what that agent said.
+        Kind::ToolResult if message.role == Role::Other => true,
         Kind::ToolResult => {
             let (failed, exit) = message.action.as_ref().map_or((None, None), |action| (action.failed, action.exit));
             has_failed(failed, exit, &message.text)
@@ -33,79 +32,52 @@ pub(super) fn is_shown(message: &Message) -> bool {
     }
 }
 
-/// Parts of the names of tools that only read or search, or that write the agent's own list of tasks.
-const LOOKUPS: &[&str] = &["find", "glob", "grep", "list", "ls", "plan", "read", "search", "todo", "view"];
+/// First or last words of the names of tools that only read or search, or that write the agent's own list of tasks.
+const LOOKUPS: &[&str] = &["find", "glob", "grep", "list", "ls", "read", "search", "todo", "view"];
+/// Words with which a command changes something although its program usually only reads.
+const CHANGING: &[&str] = &["-i", "--in-place", "-delete", "-exec", "-D", "-d", "xargs", "kill", "pkill", "tee"];
 
 /// Returns whether a tool call changes something, as far as its name and its arguments show.
 fn does_something(call: &Message) -> bool {
     let (tool, target) = call.text.split_once(char::is_whitespace).unwrap_or((&call.text, ""));
     match call.action.as_deref() {
-        Some(action) if action.command.is_some() => !action.command.as_deref().is_some_and(only_looks),
+        Some(action) if action.command.is_some() => !action.command.as_deref().is_some_and(only_reads),
         Some(action) if !action.files.is_empty() => action.files.iter().any(|file| file.access != FileAccess::Read),
-        _ => !target.is_empty() && !LOOKUPS.iter().any(|lookup| tool.to_lowercase().contains(lookup)),
+        _ => !target.is_empty() && !is_lookup(tool),
     }
 }
 
-/// Minimum length of a text that is compared with earlier texts, in bytes.
-const MIN_DRAFT_BYTES: usize = 400;
-/// A text is a draft of an earlier text if it shares at least this many of every five passages with it.
-const SHARED_OF_FIVE: usize = 4;
-
-/// A text that mostly repeats an earlier text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Draft {
-    /// Number of the earlier text.
-    pub of: usize,
-    /// The passages that the earlier text lacks.
-    pub changes: String,
+fn only_reads(command: &str) -> bool {
+    let changes = |word: &str| CHANGING.contains(&word) || word.starts_with(['$', '>']);
+    only_looks(command) && !command.split_whitespace().any(changes)
 }
 
-/// The longer texts of assistants and the calls that a request shows, to recognise repetitions.
-#[derive(Debug, Default)]
-pub(super) struct DraftList {
-    drafts: Vec<(usize, HashSet<u64>)>,
-    calls: HashSet<u64>,
-}
-
-impl DraftList {
-    /// Returns whether `message` repeats a call since a person last spoke, as when one file is edited several times.
-    pub(super) fn is_repeated_call(&mut self, message: &Message) -> bool {
-        match message.kind {
-            Kind::Prose if message.is_human() => self.calls.clear(),
-            Kind::ToolCall => return !self.calls.insert(hash(&message.text)),
-            _ => {}
+/// Returns whether the name of a tool, such as `list_issues` or `TodoWrite`, begins or ends with a word for reading.
+fn is_lookup(tool: &str) -> bool {
+    let name = tool.rsplit("__").next().unwrap_or(tool);
+    let mut words: Vec<String> = vec![String::new()];
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || letter.is_uppercase() {
+            words.push(String::new());
         }
-        false
-    }
-
-    /// Returns the changes if `message`, which is shown as `number`, is another draft of an earlier text.
-    pub(super) fn draft(&mut self, number: usize, message: &Message) -> Option<Draft> {
-        if message.is_human() || message.kind != Kind::Prose || message.text.len() < MIN_DRAFT_BYTES {
-            return None;
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
         }
-        let all: HashSet<u64> = passages(&message.text).map(hash).collect();
-        let is_draft =
-            |(_, earlier): &&(usize, HashSet<u64>)| 5 * all.intersection(earlier).count() >= SHARED_OF_FIVE * all.len();
-        let found = self.drafts.iter().rev().find(is_draft);
-        let draft = found.map(|(of, earlier)| {
-            let new = passages(&message.text).filter(|passage| !earlier.contains(&hash(passage)));
-            Draft { of: *of, changes: new.collect::<Vec<_>>().join(" … ") }
-        });
-        self.drafts.push((number, all));
-        draft
     }
+    words.retain(|word| !word.is_empty());
+    [words.first(), words.last()].into_iter().flatten().any(|word| LOOKUPS.contains(&word.as_str()))
 }
 
-/// Returns each sentence and line of `text`.
-fn passages(text: &str) -> impl Iterator<Item = &str> {
-    let ends = ['\n', '.', '!', '?', ';', '。', '！', '？', '；'];
-    text.split(ends).map(str::trim).filter(|passage| passage.chars().nth(2).is_some())
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+/// Returns the indexes of the shown messages among `all`, of those at `indexes`. Of equal calls in a row, as when one
+/// file is edited several times, the first is shown.
+pub(super) fn shown(all: &[Message], indexes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut shown: Vec<usize> = indexes.filter(|&index| is_shown(&all[index])).collect();
+    let is_call = |message: &Message| message.kind == Kind::ToolCall;
+    shown.dedup_by(|later, earlier| {
+        let (later, earlier) = (&all[*later], &all[*earlier]);
+        is_call(later) && is_call(earlier) && later.text == earlier.text
+    });
+    shown
 }
 
 #[cfg(test)]
@@ -139,6 +111,14 @@ mod tests {
             ran("git commit -m x"),
             accessed("Edit", FileAccess::Edited),
             plain("create_issue Login fails"),
+            plain("create_pull_request_review 7"),
+            plain("send_emails all"),
+            plain("reply_to_thread 7"),
+            ran("sed -i s/a/b/ prod.yml"),
+            ran("find . -name x -delete"),
+            ran("ls | xargs rm"),
+            ran("git branch -D old"),
+            ran("$DEPLOY prod"),
         ];
         assert!(shown.iter().all(is_shown));
         let omitted = [
@@ -147,6 +127,8 @@ mod tests {
             accessed("Read", FileAccess::Read),
             plain("Grep needle"),
             plain("TodoWrite 3 tasks"),
+            plain("mcp__tracker__list_issues open"),
+            plain("codebase_search needle"),
             plain("update_plan"),
         ];
         assert_eq!(omitted.iter().filter(|message| is_shown(message)).count(), 0);
@@ -165,7 +147,8 @@ mod tests {
             ("no such file", Some(true), None, true),
             ("boom", None, Some(2), true),
             ("Process exited with code 1\nOutput:\nboom", None, None, true),
-            ("Exit code 0\nerror: none", Some(true), None, false),
+            ("Exit code 0\nerror: none", Some(true), None, true),
+            ("Exit Code: 2", Some(false), None, true),
             ("reading\nerror: no such table", None, None, true),
         ] {
             assert_eq!(is_shown(&result(text, failed, exit)), expected, "{text}");
@@ -179,6 +162,7 @@ mod tests {
             ("❤️", false),
             ("!!", false),
             ("👍🏽", true),
+            ("✓", true),
             ("?", true),
             ("ok", true),
             ("好", true),
@@ -190,20 +174,22 @@ mod tests {
     }
 
     #[test]
-    fn another_draft_and_a_repeated_call_are_recognised() {
-        let mut index = DraftList::default();
-        let text = |last: &str| {
-            let same: Vec<_> = (0..20).map(|n| format!("Sentence {n} is here.")).collect();
-            format!("{} {last}.", same.join(" "))
+    fn equal_calls_in_a_row_are_shown_once() {
+        let edit = || accessed("Edit", FileAccess::Edited);
+        let failed = Message {
+            action: Some(Box::new(Action { failed: Some(true), ..Action::default() })),
+            ..of(Role::Tool, Kind::ToolResult, "FAIL")
         };
-        let draft = |last: &str| Message::assistant(text(last));
-        assert_eq!(index.draft(3, &draft("It ships on Monday")), None);
-        let changed = Draft { of: 3, changes: "It ships on Friday".into() };
-        assert_eq!(index.draft(5, &draft("It ships on Friday")), Some(changed));
-        assert_eq!(index.draft(7, &Message::assistant("Sentence 1 is here.")), None, "too short");
-        assert_eq!(index.draft(8, &Message::user(text("I ship it"))), None, "a person's words");
-        let edit = accessed("Edit", FileAccess::Edited);
-        assert!(!index.is_repeated_call(&edit) && index.is_repeated_call(&edit));
-        assert!(!index.is_repeated_call(&Message::user("and now?")) && !index.is_repeated_call(&edit));
+        let all = [
+            edit(),
+            edit(),
+            ran("npm test"),
+            failed,
+            edit(),
+            ran("npm test"),
+            Message::user("ok"),
+            Message::user("ok"),
+        ];
+        assert_eq!(shown(&all, 0..all.len()), [0, 2, 3, 4, 5, 6, 7]);
     }
 }

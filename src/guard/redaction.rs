@@ -520,7 +520,9 @@ impl<'d> Reader<'d> {
                 let together = !self.was_answer && self.is_shown;
                 self.is_shown = together || self.denied.is_read_by(message);
             }
-            // This message is prose, so all earlier calls have been answered.
+            // What the user replied through a tool is a part of the tool's result, so other calls may still be open.
+            Kind::Prose if message.action.is_some() => return false,
+            // This message is other prose, so all earlier calls have been answered.
             Kind::Prose => self.is_shown = false,
             _ => {}
         }
@@ -703,6 +705,15 @@ mod denied_tests {
             let found = cleaned(&Guard::default(), vec![search, answer("3:KEY=blue")]);
             assert_eq!(found[1] == DENIED_MARKER, is_hidden, "{path}");
         }
+    }
+
+    #[test]
+    fn a_reply_through_a_tool_does_not_end_the_calls_made_together() {
+        let reply = Message { action: Some(Box::default()), ..Message::user("SQLite") };
+        let talk = vec![call("AskUserQuestion"), call("Bash cat .env"), answer("asked"), reply, answer("KEY=blue")];
+        assert_eq!(cleaned(&Guard::default(), talk)[4], DENIED_MARKER);
+        let other = vec![call("Bash cat .env"), answer("KEY=blue"), Message::user("ok"), answer("b")];
+        assert_eq!(cleaned(&Guard::default(), other)[3], "b");
     }
 
     #[test]

@@ -50,12 +50,15 @@ pub(crate) fn looks_failed(printed: &str) -> bool {
     last.is_some_and(|line| LAST.is_match(line))
 }
 
-/// Returns whether a call failed, from what the log states and, if it states nothing, from what the call printed.
+/// Returns whether a call failed: according to the log, to the exit status, or, if both are unknown, to the last line that
+/// the call printed.
 pub(crate) fn has_failed(failed: Option<bool>, exit: Option<i32>, printed: &str) -> bool {
-    match exit.or_else(|| exit_status(printed)) {
-        Some(exit) => exit != 0,
-        None => failed.unwrap_or_else(|| looks_failed(&unframed(printed))),
-    }
+    // Some logs count a call as successful although its command failed.
+    failed == Some(true)
+        || match exit.or_else(|| exit_status(printed)) {
+            Some(exit) => exit != 0,
+            None => failed.is_none() && looks_failed(&unframed(printed)),
+        }
 }
 
 #[cfg(test)]

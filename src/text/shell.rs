@@ -136,7 +136,11 @@ pub(crate) fn signature(command: &str) -> Option<String> {
 /// Returns whether the command only reads, so that running it cannot have fixed anything.
 pub(crate) fn only_looks(command: &str) -> bool {
     let reads = ["git status", "git log", "git diff", "git show", "git branch", "npm ls", "npm view", "docker ps"];
-    let asks = |part: &str| part.split_whitespace().any(|word| matches!(word, "--version" | "--help" | "-V"));
+    // A value may follow, as in `helm upgrade x --version 4`.
+    let asks = |part: &str| {
+        let mut rest = part.split_whitespace().skip_while(|word| !matches!(*word, "--version" | "--help" | "-V"));
+        rest.next().is_some() && rest.next().is_none_or(|next| next.starts_with(['|', '>', '2', '&', ';']))
+    };
     let looks = |part: &&str| asks(part) || signature(part).is_none_or(|name| reads.contains(&name.as_str()));
     parts(command).iter().all(looks)
 }
@@ -190,10 +194,12 @@ mod tests {
 
     #[test]
     fn commands_that_only_read_are_recognised() {
-        for command in ["ls -la", "git status && git diff", "cat a | head", "cd x", "cargo --version"] {
+        for command in
+            ["ls -la", "git status && git diff", "cat a | head", "cd x", "cargo --version", "npm --version 2>&1"]
+        {
             assert!(only_looks(command), "{command}");
         }
-        for command in ["npm ci", "ls && npm ci", "git checkout main"] {
+        for command in ["npm ci", "ls && npm ci", "git checkout main", "helm upgrade x --version 4.2.0"] {
             assert!(!only_looks(command), "{command}");
         }
     }

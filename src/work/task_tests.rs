@@ -118,6 +118,24 @@ fn a_task_ends_where_new_work_is_asked_for() {
 }
 
 #[test]
+fn a_question_through_a_tool_and_its_answer_end_no_task() {
+    let answer = "The user answered: \"Which database?\"=\"PostgreSQL because we already run it there\". Read the answers carefully";
+    let tasks = claude(&[
+        ("user", json!("Add a login page to the shop")),
+        used("a", "Write", &json!({"file_path": "/src/shop/login.py", "content": "x"})),
+        got("a", false, "written"),
+        used("b", "AskUserQuestion", &json!({"questions": [{"question": "Which database?"}]})),
+        got("b", false, answer),
+        used("c", "Write", &json!({"file_path": "/src/shop/db.py", "content": "x"})),
+        got("c", false, "written"),
+        said("The login page works."),
+    ]);
+    assert_eq!(tasks.len(), 1, "{tasks:#?}");
+    assert_eq!((tasks[0].goal.as_str(), tasks[0].files.len()), ("Add a login page to the shop", 2));
+    assert_eq!(tasks[0].report.as_ref().unwrap().text, "The login page works.");
+}
+
+#[test]
 fn outcomes_follow_the_last_proof() {
     let ask = ("user", json!("Make the nightly build work on the new machine"));
     let edit = || {

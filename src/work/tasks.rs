@@ -110,7 +110,12 @@ impl<'t> Reader<'t> {
     fn take(&mut self, message: &'t Message, is_agents: bool) {
         // The first message in the log of a sub-agent is its instruction. All other messages come from the sub-agent.
         let is_order = is_agents && self.drafts.is_empty() && message.role == Role::Other;
-        let asks = message.is_human() || is_order && message.kind == Kind::Prose;
+        // A question that the agent asks through a tool, and the user's reply, are parts of the same work.
+        let is_reply = message.kind == Kind::Prose && message.action.is_some();
+        if is_reply && !message.is_human() {
+            return;
+        }
+        let asks = message.is_human() && !is_reply || is_order && message.kind == Kind::Prose;
         let is_new = self.drafts.last().is_none_or(|draft| !is_agents && draft.ends_before(&message.text));
         if let Some(draft) = self.drafts.last_mut().filter(|draft| asks && draft.is_worked) {
             draft.last = verdict(&message.text, is_new).or(draft.last.take());
@@ -125,10 +130,11 @@ impl<'t> Reader<'t> {
             draft.record.goal = clipped(&message.text, MAX_GOAL);
         }
         draft.see(message, asks);
-        if message.is_human() && !is_new {
+        if message.is_human() && (is_reply || !is_new) {
             draft.note_remark(message);
         }
         match (message.kind, &message.action) {
+            (Kind::ToolCall, Some(action)) if !action.questions.is_empty() => {}
             (Kind::ToolCall, Some(action)) => {
                 draft.is_worked = true;
                 draft.stop = None;

@@ -847,8 +847,7 @@ mod reply_tests {
         };
         let one = "**Which database?**\n\nOptions:\n- **PostgreSQL (Recommended)** - has everything\n- **SQLite**\n";
         let asked = "Assistant: Which database?\n\nOptions:\n- PostgreSQL (Recommended) - has everything\n- SQLite";
-        let refused =
-            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse pnpm";
+        let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nuse pnpm";
         for (name, body, expected) in [
             (
                 "AskUserQuestion",
@@ -869,7 +868,8 @@ mod reply_tests {
             ),
             ("AskUserQuestion", format!("{one}\n```\nThe user responded: neither\n```"), vec![asked, "User: neither"]),
             ("AskUserQuestion", format!("{one}\n```\nThe user did not answer the questions.\n```"), vec![]),
-            ("Write", format!("```sh\nnpm i\n```\n```\n{refused}\n```"), vec!["User: use pnpm"]),
+            ("AskUserQuestion", format!("{one}\n```\n{refused}\n```"), vec!["User: use pnpm"]),
+            ("Bash", format!("```sh\nnpm i\n```\n```\n{refused}\n```"), vec![]),
             ("Read", "```\n**Answer:** always push\n```".to_owned(), vec![]),
         ] {
             assert_eq!(block(name, &body), expected, "{body}");
@@ -902,8 +902,8 @@ mod reply_tests {
                 "User Prose thanks",
             ]
         );
-        let ended: Vec<_> =
-            seen.messages.iter().filter_map(|one| one.action.as_ref()).map(|action| action.failed).collect();
+        let of_tools = seen.messages.iter().filter(|one| one.kind != Kind::Prose);
+        let ended: Vec<_> = of_tools.filter_map(|one| one.action.as_ref()).map(|action| action.failed).collect();
         assert_eq!(ended, [None, Some(false), None, Some(true)]);
     }
 }

@@ -5,6 +5,7 @@
 //! to the width of the terminal.
 
 use crate::agents::claude_code::classify;
+use crate::message::asked;
 use crate::message::identity;
 use crate::message::parts::call_on;
 use crate::message::program;
@@ -108,10 +109,15 @@ const REJECTED: &str = "Tool use rejected with user message:";
 
 /// Reads `· Which database? → PostgreSQL`, one line or several wrapped lines for each question.
 fn replies(text: &str) -> Vec<Message> {
-    let joined = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    let pairs = joined.split("· ").filter_map(|pair| pair.split_once('→'));
-    let spoken = |(asked, answer): (&str, &str)| [Message::assistant(asked.trim()), Message::user(answer.trim())];
-    pairs.flat_map(spoken).collect()
+    let mut pairs: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        match (line.strip_prefix("· "), pairs.last_mut()) {
+            (None, Some(pair)) => *pair = format!("{pair} {line}"),
+            (start, _) => pairs.push(start.unwrap_or(line).to_owned()),
+        }
+    }
+    let pairs = pairs.iter().filter_map(|pair| pair.rsplit_once('→'));
+    pairs.flat_map(|(asked, answer)| [Message::assistant(asked.trim()), Message::user(answer.trim())]).collect()
 }
 
 /// Returns the text after the mark of a prompt.
@@ -237,7 +243,7 @@ impl<'a> Block<'a> {
         let text = self.text();
         match self.part {
             Part::Reply => match text.strip_prefix(REJECTED) {
-                Some(words) => vec![Message::user(words.trim())],
+                Some(words) => asked::typed(words).map(Message::user).into_iter().collect(),
                 None => replies(&text),
             },
             Part::Prompt => match slash_command(&text) {
@@ -364,16 +370,17 @@ mod tests {
 
     #[test]
     fn what_the_user_replied_through_a_tool_is_the_users() {
-        let text = "> set it up\n\n● User answered Claude's questions:\n  ⎿  · Which database? → PostgreSQL, we already\n     run it\n     · Deploy? → later\n\n● Update(a.rs)\n  ⎿  Tool use rejected with user message: use pnpm\n";
+        let text = "> set it up\n\n● User answered Claude's questions:\n  ⎿  · Rename a → b? → PostgreSQL, we already\n     run it\n     · Deploy? → later · on Monday\n\n● Update(a.rs)\n  ⎿  Tool use rejected with user message: use pnpm\n\n● Update(b.rs)\n  ⎿  Tool use rejected with user message: The user wants to clarify these questions.\n";
         assert_eq!(
             pieces(text)[2..],
             [
-                "Assistant Prose Which database?",
+                "Assistant Prose Rename a → b?",
                 "User Prose PostgreSQL, we already run it",
                 "Assistant Prose Deploy?",
-                "User Prose later",
+                "User Prose later · on Monday",
                 "Assistant ToolCall Update a.rs",
-                "User Prose use pnpm"
+                "User Prose use pnpm",
+                "Assistant ToolCall Update b.rs"
             ]
         );
     }

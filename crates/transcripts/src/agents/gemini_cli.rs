@@ -381,7 +381,7 @@ fn gemini(record: &Value) -> Vec<Message> {
         let is_plan = call["name"] == "exit_plan_mode";
         let answers = gemini_parts(&call["result"]).into_iter().flat_map(move |Message { text, .. }| {
             // A rejected plan counts as a successful call.
-            let typed = asked::feedback(&text).filter(|_| is_plan).map(Message::user);
+            let typed = asked::plan_feedback(&text).filter(|_| is_plan).map(Message::user);
             [Message::answer(text).ending(id, failed)].into_iter().chain(typed)
         });
         let time = time_of(call);

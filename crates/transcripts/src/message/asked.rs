@@ -24,11 +24,9 @@ pub(crate) fn conversation(questions: &[Question], result: &str) -> Vec<Message>
 
 /// Returns whether the user gave the answer, rather than the program in the user's place.
 fn is_of_user(answer: &str) -> bool {
-    let programs = [
-        "Unanswered", "(no option selected)", "(notes only)", "(Image attached)",
-        "The user is not available to respond", "The user is replying to the terminal",
-    ];
-    !answer.is_empty() && !programs.iter().any(|one| answer.starts_with(one))
+    let placeholders = ["", "Unanswered", "(no option selected)", "(notes only)", "(Image attached)"];
+    let programs = ["The user is not available to respond", "The user is replying to the terminal"];
+    !placeholders.contains(&answer) && !programs.iter().any(|one| answer.starts_with(one))
 }
 
 /// Returns the answers with the positions of their questions.
@@ -117,24 +115,35 @@ fn quoted(questions: &[Question], text: &str, marks: impl Fn(&Question, &str) ->
     answers.map(|(&(_, from, place), end)| (place, questions[place].plain(&one_answer(&text[from..end])))).collect()
 }
 
-/// Returns the answer in `"PostgreSQL" selected preview: … notes: keep it small, `, with the user's note.
+/// Returns the answer in `"PostgreSQL" selected preview: … notes: keep it small, `, with the user's note. Text without a
+/// quotation mark at its start is the answer itself.
 fn one_answer(text: &str) -> String {
-    let (answer, note) = text.rsplit_once(" notes: ").unwrap_or((text, ""));
-    let answer = answer.strip_suffix(" user").unwrap_or(answer);
-    let answer = answer.split(" selected preview:").next().unwrap_or(answer);
-    let trimmed = |text: &str| text.trim().trim_end_matches([',', '.']).trim().to_owned();
-    let plain = |text: &str| trimmed(text).trim_matches('"').to_owned();
-    let words: Vec<_> = [plain(answer), trimmed(note)].into_iter().filter(|words| is_of_user(words)).collect();
+    let text = text.trim();
+    let plain = |note: &str| note.trim().trim_end_matches([',', '.']).trim_end().to_owned();
+    let note = |after: &str| after.rsplit_once(" notes: ").map(|(_, note)| plain(note)).unwrap_or_default();
+    let (answer, note) = if let Some(quoted) = text.strip_prefix('"') {
+        let marks = ["\" selected preview:", "\" user notes: ", "\" notes: "];
+        let end = marks.iter().filter_map(|mark| quoted.find(mark)).min().or_else(|| quoted.rfind('"'));
+        let end = end.unwrap_or(quoted.len());
+        (&quoted[..end], note(&quoted[end..]))
+    } else if let Some(after) = text.strip_prefix("(no option selected)") {
+        ("", note(after))
+    } else {
+        (text, String::new())
+    };
+    let words: Vec<_> = [answer.to_owned(), note].into_iter().filter(|words| is_of_user(words)).collect();
     words.join("\n")
 }
 
 /// The texts before the words that a user typed when rejecting a call or a plan, and the texts that may follow them.
 const FEEDBACK: &[(&str, &str)] = &[
-    ("The user doesn't want to", "the user said:"),
-    ("The user doesn't want to", "The user provided the following reason for the rejection:"),
-    ("The user rejected permission", "with the following feedback:"),
-    ("Plan rejected. User feedback:", "Plan rejected. User feedback:"),
+    (REJECTED, "the user said:"),
+    (REJECTED, "The user provided the following reason for the rejection:"),
+    ("The user rejected permission to use this specific tool call with", "the following feedback:"),
 ];
+const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+/// The text before what a user typed when rejecting a plan.
+const PLAN_REJECTED: &str = "Plan rejected. User feedback:";
 /// Texts of the program after the user's words.
 const AFTER_FEEDBACK: &[&str] = &["\n\nNote: The user's next message may contain", "\n\nThe plan is stored at:"];
 /// Texts of the program in the place of the user's words.
@@ -148,6 +157,16 @@ pub(crate) fn feedback(result: &str) -> Option<String> {
         let (_, words) = result.starts_with(start).then(|| result.split_once(mark))??;
         Some(words)
     })?;
+    typed(words)
+}
+
+/// Returns what the user typed when rejecting a plan, according to the result of the tool that shows plans.
+pub(crate) fn plan_feedback(result: &str) -> Option<String> {
+    typed(result.trim().strip_prefix(PLAN_REJECTED)?)
+}
+
+/// Returns what the user typed of `words`, which a program may have extended or written itself.
+pub(crate) fn typed(words: &str) -> Option<String> {
     let end = AFTER_FEEDBACK.iter().filter_map(|after| words.find(after)).min().unwrap_or(words.len());
     let words = words[..end].trim();
     if NO_FEEDBACK.iter().any(|text| words.starts_with(text)) {
@@ -165,11 +184,12 @@ pub(crate) fn feedback(result: &str) -> Option<String> {
 /// rejecting a call, or the answers, which follow all questions of the call in one line.
 pub(crate) fn exported(tool: &str, body: &str) -> Vec<Message> {
     let (before, result) = body.strip_suffix("```").and_then(|text| text.rsplit_once("```\n")).unwrap_or((body, ""));
-    if let Some(words) = feedback(result) {
-        return vec![Message::user(words)];
-    }
+    // Any other tool can print the program's sentences.
     if !asks(tool) {
         return Vec::new();
+    }
+    if let Some(words) = feedback(result) {
+        return vec![Message::user(words)];
     }
     let asked = |text: &str| {
         let text = text.replace("**", "").replace(" _(select multiple)_", "");
@@ -178,7 +198,11 @@ pub(crate) fn exported(tool: &str, body: &str) -> Vec<Message> {
     let Some((questions, answers)) = body.rsplit_once("\n**Answer:** ") else {
         return conversation(&[asked(before)], result);
     };
-    let answer = one_answer(without_tail(answers)).replace(" (Recommended)", "");
+    let answers = without_tail(answers);
+    // The opening quotation mark is left out of the block, but not what follows the answer.
+    let has_note = ["\" notes: ", "\" user notes: ", "\" selected preview:"].iter().any(|mark| answers.contains(mark));
+    let answer = if has_note { one_answer(&format!("\"{answers}")) } else { answers.trim().to_owned() };
+    let answer = answer.replace(" (Recommended)", "");
     let replied = [Message::assistant(asked(questions).shown()), Message::user(&*answer)];
     replied.into_iter().filter(|_| is_of_user(&answer)).collect()
 }
@@ -258,7 +282,14 @@ mod tests {
             ("AskUserQuestion", r#"{"answers": {"Which database?": "SQLite"}}"#, vec!["SQLite"]),
             ("question", r#"{"answers":[["SQLite"],[]]}"#, vec!["SQLite"]),
             (claude, "No response after 60s — the user may be away from keyboard.", vec![]),
+            (
+                claude,
+                "Your questions have been answered: \"Which database?\"=\"use \"tabs\"\", \"Which \"extras\"?\"=\"Write release notes: one per version\". You can now continue with these answers in mind.",
+                vec!["use \"tabs\"", "Write release notes: one per version"],
+            ),
+            ("question", r#"{"answers":[["Unanswered tickets go to Mia"],[]]}"#, vec!["Unanswered tickets go to Mia"]),
             (claude, "The user did not answer the questions.", vec![]),
+            ("mcp__x__ask_user", r#"{"answers":{"0":"SQLite"}}"#, vec![]),
             (
                 "vscode_askQuestions",
                 r#"{"answers":{"Database":{"selected":[],"freeText":"The user is not available to respond and will review your work later."}}}"#,
@@ -313,7 +344,6 @@ mod tests {
                 ),
                 None,
             ),
-            ("Plan rejected. User feedback: split it\n\nThe plan is stored at: /p.md".into(), Some("split it")),
             (
                 "The user rejected permission to use this specific tool call with the following feedback: ask first"
                     .into(),

@@ -11,6 +11,11 @@ use crate::{
     Transcript,
 };
 
+/// Maximum number of calls that wait for the user or another agent.
+const MAX_WAITING: usize = 256;
+/// The start of the result if another agent works in the background, so that its report comes later.
+const LAUNCHED: &str = "Async agent launched";
+
 /// Collects the messages of one conversation and passes them on in parts of at most [`MAX_PART_BYTES`].
 ///
 /// If the log assigns no id to a message, the position of the message serves as its id; a repeated id gets the suffix
@@ -28,7 +33,9 @@ pub(crate) struct Assembler {
     ids: HashMap<String, usize>,
     clock: Clock,
     /// Calls that asked the user or another agent and have not ended.
-    waiting: Vec<Action>,
+    waiting: VecDeque<Action>,
+    /// Results that contained replies of the user, with the ids of their calls.
+    replied: HashSet<String>,
 }
 
 impl Assembler {
@@ -116,33 +123,62 @@ impl Assembler {
     /// then calls [`Assembler::hand_over`].
     pub(crate) fn hold(&mut self, mut message: Message) -> usize {
         let call = self.call_of(&message);
-        let has_failed = message.action.as_ref().is_some_and(|action| action.failed == Some(true));
-        let is_result = message.kind == Kind::ToolResult;
-        let typed = asked::feedback(&message.text).filter(|_| is_result && has_failed).map(Message::user);
-        let answered = call.iter().flat_map(|call| asked::conversation(&call.questions, &message.text));
-        let replies: Vec<_> = typed.into_iter().chain(answered).collect();
-        if call.is_some_and(|call| call.delegates) && !has_failed {
-            (message.role, message.kind) = (Role::Other, Kind::Prose);
+        let replies = self.replies(call.as_ref(), &message);
+        if call.is_some_and(|call| call.delegates) && !message.text.starts_with(LAUNCHED) {
+            message.role = Role::Other;
         }
-        let (id, time) = (message.id.clone(), message.time);
-        let replies = replies.into_iter().map(|reply| Message { id: id.clone(), time, ..reply });
         std::iter::once(message).chain(replies).filter_map(|one| self.hold_one(one).then_some(())).count()
     }
 
     /// Returns the call that asked the user or another agent and that ended with this result. A call that begins such a
     /// wait is recorded.
     fn call_of(&mut self, message: &Message) -> Option<Action> {
-        let action = message.action.as_deref()?;
-        match message.kind {
-            Kind::ToolCall if action.delegates || !action.questions.is_empty() => self.waiting.push(action.clone()),
-            Kind::ToolResult => {
-                // Without an id, any later result could be the report of another agent.
-                let is_it = |call: &Action| call.call == action.call && (call.call.is_some() || !call.delegates);
-                return self.waiting.iter().rposition(is_it).map(|place| self.waiting.remove(place));
+        let action = message.action.as_deref();
+        let id = action.and_then(|action| action.call.as_ref());
+        match (message.kind, action) {
+            (Kind::ToolCall, Some(action)) => {
+                // Some programs use an id again.
+                self.waiting.retain(|call| id.is_none() || call.call.as_ref() != id);
+                if action.delegates || !action.questions.is_empty() {
+                    self.waiting.truncate(MAX_WAITING - 1);
+                    self.waiting.push_front(action.clone());
+                }
+                None
             }
-            _ => {}
+            (Kind::ToolResult, Some(_)) => {
+                // Without an id, any later result could be the report of another agent.
+                let is_it = |call: &Action| call.call.as_ref() == id && (id.is_some() || !call.delegates);
+                let place = self.waiting.iter().position(is_it)?;
+                self.waiting.remove(place)
+            }
+            _ => None,
         }
-        None
+    }
+
+    /// Returns what the user replied to the agent through a tool, which the log contains only in the tool's `result`.
+    ///
+    /// The messages have an action, because they are parts of the result: unlike other prose, they do not end the group
+    /// of calls that were made together.
+    fn replies(&mut self, call: Option<&Action>, result: &Message) -> Vec<Message> {
+        if result.kind != Kind::ToolResult {
+            return Vec::new();
+        }
+        let id = result.action.as_ref().and_then(|action| action.call.clone());
+        let has_failed = result.action.as_ref().is_some_and(|action| action.failed == Some(true));
+        let typed = asked::feedback(&result.text).filter(|_| has_failed).map(Message::user);
+        let answered = call.map(|call| asked::conversation(&call.questions, &result.text)).unwrap_or_default();
+        let replies: Vec<Message> = typed.into_iter().chain(answered).collect();
+        // Some agents write old lines again, with the same ids of calls.
+        if replies.is_empty() || id.is_some() && !self.replied.insert(format!("{id:?}{}", result.text)) {
+            return Vec::new();
+        }
+        let part = |reply| Message {
+            id: result.id.clone(),
+            time: result.time,
+            action: Some(Box::new(Action { call: id.clone(), ..Action::default() })),
+            ..reply
+        };
+        replies.into_iter().map(part).collect()
     }
 
     fn hold_one(&mut self, mut message: Message) -> bool {

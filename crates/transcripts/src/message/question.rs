@@ -48,8 +48,8 @@ pub(crate) fn questions(tool: &str, arguments: &Value) -> Vec<Question> {
 
 /// Returns whether a tool of this name asks the user.
 pub(crate) fn asks(tool: &str) -> bool {
-    let name = tool.rsplit("__").next().unwrap_or(tool);
-    let name: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    // The tool of another program, such as `mcp__x__ask_user`, could put words into the user's mouth.
+    let name: String = tool.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     TOOLS.contains(&name.as_str())
 }
 

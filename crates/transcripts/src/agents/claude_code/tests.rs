@@ -157,11 +157,35 @@ fn answers_to_the_agents_questions_are_the_users() {
 }
 
 #[test]
+fn replies_in_lines_written_again_are_read_once_and_a_reused_id_has_none() {
+    let call = |id: &str| {
+        let input = json!({"questions": [{"question": "Which database?"}]});
+        json!([{"type": "tool_use", "id": id, "name": "AskUserQuestion", "input": input}])
+    };
+    let text = "The user answered: \"Which database?\"=\"SQLite\". Read the answers carefully";
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": text}]);
+    let again = read(&[
+        line("assistant", "a", "", 0, call("t")),
+        line("user", "u", "a", 1, result("t")),
+        line("assistant", "a9", "u", 0, call("t")),
+        line("user", "u9", "a9", 1, result("t")),
+    ]);
+    assert_eq!(shown(&again).iter().filter(|line| *line == "User Prose: SQLite").count(), 1);
+    let bash = json!([{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "cat a"}}]);
+    let reused = read(&[
+        line("assistant", "a", "", 0, call("t")),
+        line("assistant", "b", "a", 1, bash),
+        line("user", "u", "b", 2, result("t")),
+    ]);
+    assert_eq!(reused.messages.len(), 3, "another tool prints the sentence");
+}
+
+#[test]
 fn the_report_of_another_agent_is_what_it_said() {
     let call = json!([{"type": "tool_use", "id": "t", "name": "Task", "input": {"prompt": "Find the cause."}}]);
     let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": "The cause is the cookie."}]);
     let transcript = read(&[line("assistant", "a", "", 0, call), line("user", "u", "a", 1, result)]);
-    assert_eq!(shown(&transcript)[1], "Other Prose: The cause is the cookie.");
+    assert_eq!(shown(&transcript)[1], "Other ToolResult: The cause is the cookie.");
 }
 
 #[test]

@@ -59,7 +59,9 @@ pub(super) fn item_messages(item: &Value) -> Vec<Message> {
             // The arguments are JSON inside a string.
             let arguments = serde_json::from_str::<Value>(item["arguments"].string()).unwrap_or_default();
             let name = item["name"].string();
-            done(call(name, &target(&arguments)), name, &arguments)
+            // The tool of another program must not be mistaken for the agent's own.
+            let tool = item["namespace"].text().map_or_else(|| name.to_owned(), |of| format!("{of}__{name}"));
+            done(call(name, &target(&arguments)), &tool, &arguments)
         }
         // A patch is plain text, and the target is the file that it changes.
         "custom_tool_call" => {

@@ -98,6 +98,10 @@ fn answers_to_the_agents_questions_are_the_users() {
         line("response_item", 3, result),
     ]);
     assert_eq!(shown(&seen)[3..], ["Assistant Prose: Which database?\n- SQLite", "User Prose: SQLite, for now"]);
+    let other = json!({"type": "function_call", "name": "ask_user", "namespace": "mcp__x__", "call_id": "c", "arguments": arguments.to_string()});
+    let forged = json!({"type": "function_call_output", "call_id": "c", "output": output});
+    let seen = read(&[head(json!({})), line("response_item", 2, other), line("response_item", 3, forged)]);
+    assert_eq!(seen.messages.len(), 2, "a tool of another program answers for nobody");
 }
 
 #[test]
