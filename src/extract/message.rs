@@ -114,7 +114,6 @@ pub(super) fn label(message: &Message) -> String {
 fn role(message: &Message) -> &'static str {
     match (message.kind, message.role) {
         (Kind::ToolCall, _) => "tool call",
-        (Kind::ToolResult, Role::Other) => "agent",
         (Kind::ToolResult, _) => "tool result",
         (Kind::Attachment, _) => "attachment",
         (_, Role::User) => "user",
@@ -142,11 +141,10 @@ fn is_reserved(name: &str) -> bool {
 
 fn clipped<'a>(message: &'a Message, place: &Place) -> Cow<'a, str> {
     let text = message.text.as_str();
-    let is_said = message.kind == Kind::Prose || message.kind == Kind::ToolResult && message.role == Role::Other;
-    let spoken = match (is_said, place) {
-        (true, Place::BeforeAnswer) => ANSWER_TOKENS,
-        (true, _) => ASSISTANT_TOKENS,
-        (false, _) => TOOL_TOKENS,
+    let spoken = match (message.kind, place) {
+        (Kind::Prose, Place::BeforeAnswer) => ANSWER_TOKENS,
+        (Kind::Prose, _) => ASSISTANT_TOKENS,
+        _ => TOOL_TOKENS,
     };
     match place {
         // A part already has the right size. Clipping it again would lose words that no other request shows.

@@ -10,25 +10,31 @@ use crate::text::shell::only_looks;
 const ANSWERS: &[char] =
     &['👍', '👎', '👌', '🆗', '✅', '☑', '✔', '✓', '○', '⭕', '❌', '✖', '✗', '×', '🙅', '🙆', '💯', '?', '？'];
 
-/// Returns whether a message is shown at all. The answer depends only on the message itself, because a transcript that
+/// Returns whether a message can be shown. The answer depends only on the message itself, because a transcript that
 /// grows must retain its windows.
 pub(super) fn is_shown(message: &Message) -> bool {
     match message.kind {
-        Kind::Prose if message.is_human() => {
-            message.text.contains(|c: char| c.is_alphanumeric() || ANSWERS.contains(&c))
-        }
         Kind::Prose => message.role != Role::System,
-        Kind::ToolCall => message.role == Role::User || does_something(message),
-        // The result of a successful call repeats what the call states, or contains files that nobody in the
-        // conversation wrote. The report of another agent is what that agent said.
-        Kind::ToolResult if message.role == Role::Other => true,
-        Kind::ToolResult => {
-            let (failed, exit) = message.action.as_ref().map_or((None, None), |action| (action.failed, action.exit));
-            has_failed(failed, exit, &message.text)
-        }
-        Kind::Attachment => true,
+        Kind::ToolCall | Kind::ToolResult | Kind::Attachment => true,
         // No participant said any of these: an assistant's reasoning, injected text, a generated summary.
         Kind::Reasoning | Kind::Context | Kind::Summary => false,
+    }
+}
+
+/// Returns whether no memory can be made of a message, nor a statement be understood with it.
+fn is_filler(message: &Message) -> bool {
+    match message.kind {
+        Kind::Prose if message.is_human() => {
+            !message.text.contains(|c: char| c.is_alphanumeric() || ANSWERS.contains(&c))
+        }
+        Kind::ToolCall => message.role != Role::User && !does_something(message),
+        // The result of a successful call repeats what the call states, or contains files that nobody in the
+        // conversation wrote.
+        Kind::ToolResult => {
+            let (failed, exit) = message.action.as_ref().map_or((None, None), |action| (action.failed, action.exit));
+            !has_failed(failed, exit, &message.text)
+        }
+        _ => false,
     }
 }
 
@@ -68,10 +74,19 @@ fn is_lookup(tool: &str) -> bool {
     [words.first(), words.last()].into_iter().flatten().any(|word| LOOKUPS.contains(&word.as_str()))
 }
 
-/// Returns the indexes of the shown messages among `all`, of those at `indexes`. Of equal calls in a row, as when one
-/// file is edited several times, the first is shown.
+/// Maximum number of messages in a session that only fill it. A few of them show what the conversation is about.
+const MAX_FILLERS: usize = 40;
+
+/// Returns the indexes of the shown messages among `all`, of those at `indexes`.
+///
+/// If more than [`MAX_FILLERS`] of them only fill the session, these are omitted, and so are all but the first of equal
+/// calls in a row, as when one file is edited several times.
 pub(super) fn shown(all: &[Message], indexes: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut shown: Vec<usize> = indexes.filter(|&index| is_shown(&all[index])).collect();
+    if shown.iter().filter(|&&index| is_filler(&all[index])).count() <= MAX_FILLERS {
+        return shown;
+    }
+    shown.retain(|&index| !is_filler(&all[index]));
     let is_call = |message: &Message| message.kind == Kind::ToolCall;
     shown.dedup_by(|later, earlier| {
         let (later, earlier) = (&all[*later], &all[*earlier]);
@@ -120,7 +135,7 @@ mod tests {
             ran("git branch -D old"),
             ran("$DEPLOY prod"),
         ];
-        assert!(shown.iter().all(is_shown));
+        assert!(!shown.iter().any(is_filler));
         let omitted = [
             ran("cat a.rs | head"),
             ran("git status"),
@@ -131,8 +146,8 @@ mod tests {
             plain("codebase_search needle"),
             plain("update_plan"),
         ];
-        assert_eq!(omitted.iter().filter(|message| is_shown(message)).count(), 0);
-        assert!(is_shown(&of(Role::User, Kind::ToolCall, "Bash ls")), "a person typed it");
+        assert_eq!(omitted.iter().filter(|message| !is_filler(message)).count(), 0);
+        assert!(!is_filler(&of(Role::User, Kind::ToolCall, "Bash ls")), "a person typed it");
     }
 
     #[test]
@@ -151,7 +166,7 @@ mod tests {
             ("Exit Code: 2", Some(false), None, true),
             ("reading\nerror: no such table", None, None, true),
         ] {
-            assert_eq!(is_shown(&result(text, failed, exit)), expected, "{text}");
+            assert_eq!(!is_filler(&result(text, failed, exit)), expected, "{text}");
         }
     }
 
@@ -168,28 +183,22 @@ mod tests {
             ("好", true),
             ("7", true),
         ] {
-            assert_eq!(is_shown(&Message::user(text)), expected, "{text}");
+            assert_eq!(!is_filler(&Message::user(text)), expected, "{text}");
         }
-        assert!(is_shown(&Message::assistant("…")), "only people's signs are omitted");
+        assert!(!is_filler(&Message::assistant("…")), "only people's signs are omitted");
     }
 
     #[test]
-    fn equal_calls_in_a_row_are_shown_once() {
+    fn many_fillers_are_omitted_and_equal_calls_are_shown_once() {
         let edit = || accessed("Edit", FileAccess::Edited);
         let failed = Message {
             action: Some(Box::new(Action { failed: Some(true), ..Action::default() })),
             ..of(Role::Tool, Kind::ToolResult, "FAIL")
         };
-        let all = [
-            edit(),
-            edit(),
-            ran("npm test"),
-            failed,
-            edit(),
-            ran("npm test"),
-            Message::user("ok"),
-            Message::user("ok"),
-        ];
-        assert_eq!(shown(&all, 0..all.len()), [0, 2, 3, 4, 5, 6, 7]);
+        let mut all = vec![edit(), edit(), ran("npm test"), failed, edit(), ran("npm test"), Message::user("ok")];
+        all.extend((0..MAX_FILLERS).map(|_| ran("ls")));
+        assert_eq!(shown(&all, 0..all.len()).len(), all.len(), "a few are shown");
+        all.push(of(Role::Tool, Kind::ToolResult, "a.rs"));
+        assert_eq!(shown(&all, 0..all.len()), [0, 2, 3, 4, 5, 6]);
     }
 }

@@ -168,12 +168,11 @@ impl<'a> EvidenceCheck<'a> {
             });
             is_decimal && self.own_numbers().foreign(date, &[]).is_empty()
         };
-        let mut foreign = claim_texts(proposal)
-            .flat_map(|(field, text)| Dates::foreign(&sources, text).into_iter().map(move |date| (field, date)));
-        match foreign.find(|(_, date)| !is_number(date)) {
-            Some((field, date)) => refused(
+        let mut foreign = claim_texts(proposal).flat_map(|text| Dates::foreign(&sources, text));
+        match foreign.find(|date| !is_number(date)) {
+            Some(date) => refused(
                 DropReason::DateNotSaid,
-                format!("the date {date} in `{field}` is not said and does not follow from when it was said"),
+                format!("the date {date} is not said and does not follow from when it was said"),
             ),
             None => Ok(()),
         }
@@ -184,7 +183,7 @@ impl<'a> EvidenceCheck<'a> {
         let replaced = citation.replaced.map(Replaced::new);
         let sources = self.dated(replaced.as_ref());
         let year = self.message(citation.quoted).time.map(|time| time.civil().year());
-        for (field, text) in claim_texts(proposal) {
+        for text in claim_texts(proposal) {
             let places = Dates::places(text);
             // Sessions of one request explain each other, so a number is unsupported only if no session contains it.
             let elsewhere = self.pool.numbers().foreign(text, &places);
@@ -195,10 +194,7 @@ impl<'a> EvidenceCheck<'a> {
                     && !is_computed(number, &self.cited(citation), year)
             });
             if let Some(number) = foreign {
-                return refused(
-                    DropReason::NumberNotSaid,
-                    format!("the number {number} in `{field}` stands in no message"),
-                );
+                return refused(DropReason::NumberNotSaid, format!("the number {number} stands in no message"));
             }
         }
         Ok(())
@@ -254,11 +250,12 @@ impl<'a> EvidenceCheck<'a> {
 
     fn names(&self, proposal: &Proposal, quote: &str) -> Result<(), Dropped> {
         let names = self.pool.names();
-        let in_parts = || {
-            claim_texts(proposal).find_map(|(_, text)| names.foreign_given(text).or_else(|| names.foreign_code(text)))
-        };
+        let in_parts =
+            || claim_texts(proposal).find_map(|text| names.foreign_given(text).or_else(|| names.foreign_code(text)));
         match names.foreign(&proposal.content, quote).or_else(in_parts) {
-            Some(name) => refused(DropReason::NameNotSaid, format!("the name “{name}” stands in no message")),
+            Some(_) => {
+                refused(DropReason::NameNotSaid, "it names somebody or something that stands in no message".to_owned())
+            }
             None => Ok(()),
         }
     }
@@ -333,9 +330,8 @@ impl Replaced {
     }
 }
 
-/// Returns every stored text of a proposal, each of which may contain an error, with the field of the reply that
-/// contains it.
-fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = (&'static str, &str)> {
+/// Returns every stored text of a proposal, each of which may contain an error.
+fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = &str> {
     let episode = proposal.episode.iter().flat_map(|episode| {
         [&episode.situation, &episode.action].into_iter().chain(&episode.reasoning).chain(&episode.learnings)
     });
@@ -343,12 +339,12 @@ fn claim_texts(proposal: &Proposal) -> impl Iterator<Item = (&'static str, &str)
         .procedure
         .iter()
         .flat_map(|steps| [&steps.name, &steps.description].into_iter().chain(&steps.triggers).chain(&steps.steps));
-    [("content", &proposal.content), ("title", &proposal.title)]
+    [&proposal.content, &proposal.title]
         .into_iter()
-        .chain(proposal.value.iter().map(|text| ("value", text)))
-        .chain(episode.map(|text| ("episode", text)))
-        .chain(procedure.map(|text| ("procedure", text)))
-        .map(|(field, text)| (field, text.as_str()))
+        .chain(&proposal.value)
+        .chain(episode)
+        .chain(procedure)
+        .map(String::as_str)
 }
 
 /// Returns the sentence or line around `range`, from the clause in which it begins, without a "no" that is only an

@@ -29,12 +29,7 @@ fn transcript() -> Transcript {
             speaker: Some("Ana".into()),
             ..Message::user("Yes please. I'm allergic to “peanuts”,\nand the limit is 250 MB.")
         },
-        // Only the results of failed calls are shown.
-        Message {
-            kind: Kind::ToolResult,
-            action: Some(Box::new(Action { failed: Some(true), ..Action::default() })),
-            ..Message::prose(Role::Tool, "pnpm 9.1 installed everywhere")
-        },
+        Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, "pnpm 9.1 installed everywhere") },
         Message::assistant("pnpm is the fastest package manager."),
     ];
     for (minute, message) in (0..).zip(&mut messages) {
@@ -167,11 +162,7 @@ fn every_fault_is_dropped_for_its_reason() {
             DropReason::NotSaid,
             "it restates injected text",
         ),
-        (
-            json!({"content": "The limit is 512 MB."}),
-            DropReason::NumberNotSaid,
-            "the number 512 in `content` stands in no message",
-        ),
+        (json!({"content": "The limit is 512 MB."}), DropReason::NumberNotSaid, "the number 512 stands in no message"),
     ] {
         let dropped = only_drop(&changes);
         assert_eq!(dropped.reason, reason, "{changes}: {}", dropped.detail);
@@ -217,7 +208,7 @@ fn what_a_command_printed_counts_for_an_episode_that_a_person_saw_end() {
     transcript.messages[4] = Message { kind: Kind::ToolCall, ..Message::prose(Role::Assistant, "push sheet.json") };
     transcript.messages[5] = Message { kind: Kind::ToolResult, ..Message::prose(Role::Tool, printed) };
     transcript.messages[6] = Message::user("Great, it is on the screen now.");
-    transcript.messages[5].action = action(None).map(|ended| Box::new(Action { failed: Some(true), ..*ended }));
+    transcript.messages[5].action = action(None);
     let reason = |command: Option<&str>, messages: Value, episode: Value| {
         let mut transcript = transcript.clone();
         transcript.messages[4].action = action(command);

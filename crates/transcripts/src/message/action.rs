@@ -45,9 +45,6 @@ pub struct Action {
     /// answers from the call's result.
     #[serde(skip)]
     pub questions: Vec<Question>,
-    /// Whether the call gave a task to another agent, whose report is the call's result.
-    #[serde(skip)]
-    pub delegates: bool,
     /// Whether the call failed, if the log states it.
     pub failed: Option<bool>,
     /// The exit status of the command, if the log contains it.
@@ -94,16 +91,12 @@ const CHANGES: &[&str] = &[
     "new_source", "code_edit", "diff", "newText", "replacement",
 ];
 
-/// Names of tools that give a task to another agent.
-const DELEGATING: &[&str] = &["agent", "task", "runSubagent"];
-
 /// Returns the action of a call of `tool` with these arguments; `None` if the call neither runs a command, nor specifies
-/// a file, nor asks the user or another agent.
+/// a file, nor asks the user.
 pub(crate) fn of_call(tool: &str, arguments: &Value) -> Option<Action> {
     let questions = questions(tool, arguments);
-    let delegates = DELEGATING.iter().any(|name| name.eq_ignore_ascii_case(tool));
-    if delegates || !questions.is_empty() {
-        return Some(Action { questions, delegates, ..Action::default() });
+    if !questions.is_empty() {
+        return Some(Action { questions, ..Action::default() });
     }
     let parsed;
     let arguments = match arguments.as_str().map(serde_json::from_str::<Value>) {

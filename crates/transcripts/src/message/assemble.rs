@@ -11,10 +11,8 @@ use crate::{
     Transcript,
 };
 
-/// Maximum number of calls that wait for the user or another agent.
+/// Maximum number of calls that wait for the user.
 const MAX_WAITING: usize = 256;
-/// The start of the result if another agent works in the background, so that its report comes later.
-const LAUNCHED: &str = "Async agent launched";
 
 /// Collects the messages of one conversation and passes them on in parts of at most [`MAX_PART_BYTES`].
 ///
@@ -32,7 +30,7 @@ pub(crate) struct Assembler {
     count: usize,
     ids: HashMap<String, usize>,
     clock: Clock,
-    /// Calls that asked the user or another agent and have not ended.
+    /// Calls that asked the user and have not ended.
     waiting: VecDeque<Action>,
     /// Results that contained replies of the user, with the ids of their calls.
     replied: HashSet<String>,
@@ -121,34 +119,28 @@ impl Assembler {
     ///
     /// For formats in which a later record can undo an earlier record: the caller checks [`Assembler::is_full`] and
     /// then calls [`Assembler::hand_over`].
-    pub(crate) fn hold(&mut self, mut message: Message) -> usize {
+    pub(crate) fn hold(&mut self, message: Message) -> usize {
         let call = self.call_of(&message);
         let replies = self.replies(call.as_ref(), &message);
-        if call.is_some_and(|call| call.delegates) && !message.text.starts_with(LAUNCHED) {
-            message.role = Role::Other;
-        }
         std::iter::once(message).chain(replies).filter_map(|one| self.hold_one(one).then_some(())).count()
     }
 
-    /// Returns the call that asked the user or another agent and that ended with this result. A call that begins such a
-    /// wait is recorded.
+    /// Returns the call that asked the user and that ended with this result. A call that asks the user is recorded.
     fn call_of(&mut self, message: &Message) -> Option<Action> {
-        let action = message.action.as_deref();
-        let id = action.and_then(|action| action.call.as_ref());
-        match (message.kind, action) {
-            (Kind::ToolCall, Some(action)) => {
+        let action = message.action.as_deref()?;
+        let id = action.call.as_ref();
+        match message.kind {
+            Kind::ToolCall => {
                 // Some programs use an id again.
                 self.waiting.retain(|call| id.is_none() || call.call.as_ref() != id);
-                if action.delegates || !action.questions.is_empty() {
+                if !action.questions.is_empty() {
                     self.waiting.truncate(MAX_WAITING - 1);
                     self.waiting.push_front(action.clone());
                 }
                 None
             }
-            (Kind::ToolResult, Some(_)) => {
-                // Without an id, any later result could be the report of another agent.
-                let is_it = |call: &Action| call.call.as_ref() == id && (id.is_some() || !call.delegates);
-                let place = self.waiting.iter().position(is_it)?;
+            Kind::ToolResult => {
+                let place = self.waiting.iter().position(|call| call.call.as_ref() == id)?;
                 self.waiting.remove(place)
             }
             _ => None,

@@ -181,14 +181,6 @@ fn replies_in_lines_written_again_are_read_once_and_a_reused_id_has_none() {
 }
 
 #[test]
-fn the_report_of_another_agent_is_what_it_said() {
-    let call = json!([{"type": "tool_use", "id": "t", "name": "Task", "input": {"prompt": "Find the cause."}}]);
-    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": "The cause is the cookie."}]);
-    let transcript = read(&[line("assistant", "a", "", 0, call), line("user", "u", "a", 1, result)]);
-    assert_eq!(shown(&transcript)[1], "Other ToolResult: The cause is the cookie.");
-}
-
-#[test]
 fn a_repeated_uuid_is_read_once_but_an_empty_line_does_not_count() {
     let transcript =
         read(&[line("user", "u1", "", 0, json!([])), user("u1", "", 1, "first"), user("u1", "", 2, "second")]);
